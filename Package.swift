@@ -1,0 +1,84 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+/// The settings that every target of ours is built with.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+  .enableExperimentalFeature("Lifetimes"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, resources: resources,
+    swiftSettings: [
+      .swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny"),
+      .treatAllWarnings(as: .error),
+    ])
+}
+
+let package = Package(
+  name: "Talkaround",
+  products: [
+    .library(name: "TalkKit", targets: ["TalkKit"]),
+    .executable(name: "talkaround", targets: ["TalkCLI"]),
+  ],
+  targets: [
+    // C libraries of Debian 12, one each; CLinux shows what Swift's Glibc module does not.
+    .systemLibrary(
+      name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+    .systemLibrary(name: "CPulse"),
+    .systemLibrary(name: "CSndfile"),
+    .systemLibrary(name: "CAvahi"),
+    .target(name: "CLinux"),
+
+    // The pure set: no I/O, no clock, no randomness of its own.
+    module("TalkCore", []),
+    module("TalkCrypto", ["TalkCore", "CSodium"]),
+    module("TalkWire", ["TalkCore"]),
+    module("TalkSession", ["TalkCore", "TalkCrypto", "TalkWire"]),
+    module("TalkFloor", ["TalkCore", "TalkCrypto", "TalkWire"]),
+    module("TalkMesh", ["TalkCore", "TalkCrypto", "TalkWire"]),
+    module("TalkVoice", ["TalkCore", "TalkWire", "COpus"]),
+    module(
+      "TalkNode",
+      ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice"]),
+    module(
+      "TalkSim",
+      [
+        "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
+        "TalkNode",
+      ]),
+
+    // The edges: each touches one part of the world.
+    module("TalkNet", ["TalkCore", "CLinux"]),
+    module("TalkAudio", ["TalkCore", "CPulse", "CSndfile", "CLinux"]),
+    module("TalkDiscovery", ["TalkCore", "CAvahi"]),
+    module("TalkStore", ["TalkCore", "TalkCrypto"]),
+
+    // The shell, and the command.
+    module(
+      "TalkKit",
+      [
+        "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
+        "TalkNode", "TalkNet", "TalkAudio", "TalkDiscovery", "TalkStore", "CLinux",
+      ]),
+    .executableTarget(name: "TalkCLI", dependencies: ["TalkKit"], swiftSettings: strict),
+
+    tests("TalkCoreTests", ["TalkCore"]),
+  ]
+)
