@@ -80,5 +80,27 @@ let package = Package(
     .executableTarget(name: "TalkCLI", dependencies: ["TalkKit"], swiftSettings: strict),
 
     tests("TalkCoreTests", ["TalkCore"]),
+    tests(
+      "TalkCryptoTests", ["TalkCore", "TalkCrypto", "CSodium"]),
+    tests("TalkWireTests", ["TalkCore", "TalkWire"]),
+    tests(
+      "TalkSessionTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession"],
+      resources: [.copy("Vectors")]),
+    tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor"]),
+    tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
+    tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice"]),
+    tests(
+      "TalkNodeTests",
+      [
+        "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
+        "TalkNode", "TalkSim",
+      ]),
+    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux"]),
+    tests("TalkAudioTests", ["TalkCore", "TalkAudio"]),
+    tests("TalkDiscoveryTests", ["TalkCore", "TalkDiscovery"]),
+    tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
+    tests("TalkKitTests", ["TalkCore", "TalkKit"]),
+    tests("ProjectTests", []),
+    tests("LabTests", []),
   ]
 )
