@@ -272,7 +272,7 @@ package struct FloorMachine {
   /// True while the token's lease is alive here, at `now`.
   func isLive(_ record: Record, now: Instant) -> Bool {
     record.talking && !record.lapsed
-      && (record.token.id.holder == me || now <= record.lastHeard + timers.lease)
+      && (record.token.id.holder == me || now < record.lastHeard + timers.lease)
   }
 
   /// True when a frame of our burst may leave at `now`: not when our loop has just stood still.
