@@ -79,6 +79,8 @@ let package = Package(
       ]),
     .executableTarget(name: "TalkCLI", dependencies: ["TalkKit"], swiftSettings: strict),
 
+    // Counts allocations in tests, by standing in for malloc in the test program.
+    .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
     tests("TalkCoreTests", ["TalkCore"]),
     tests(
       "TalkCryptoTests", ["TalkCore", "TalkCrypto", "CSodium"]),
@@ -88,7 +90,7 @@ let package = Package(
       resources: [.copy("Vectors")]),
     tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
-    tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice"]),
+    tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice", "CAllocationProbe"]),
     tests(
       "TalkNodeTests",
       [
@@ -96,7 +98,7 @@ let package = Package(
         "TalkNode", "TalkSim",
       ]),
     tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux"]),
-    tests("TalkAudioTests", ["TalkCore", "TalkAudio"]),
+    tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkDiscovery"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
     tests("TalkKitTests", ["TalkCore", "TalkKit"]),
