@@ -159,14 +159,16 @@ void talk_send_batch_free(talk_send_batch *batch) {
 
 // Packet information that names the outgoing interface. For IPv4 destinations the level is
 // IPPROTO_IP on both kinds of socket (udp_sendmsg takes it on AF_INET6 sockets as well).
-static void put_interface(struct msghdr *header, uint8_t *control, int v4, uint32_t index) {
+static void put_interface(struct msghdr *header, uint8_t *control, int v4, uint32_t index,
+                          uint32_t source4) {
   memset(control, 0, CONTROL_SIZE);
   header->msg_control = control;
   header->msg_controllen =
       v4 ? CMSG_SPACE(sizeof(struct in_pktinfo)) : CMSG_SPACE(sizeof(struct in6_pktinfo));
   struct cmsghdr *c = CMSG_FIRSTHDR(header);
   if (v4) {
-    struct in_pktinfo packet = {.ipi_ifindex = (int)index};
+    struct in_pktinfo packet = {.ipi_ifindex = (int)index,
+                                .ipi_spec_dst.s_addr = htonl(source4)};
     c->cmsg_level = IPPROTO_IP;
     c->cmsg_type = IP_PKTINFO;
     c->cmsg_len = CMSG_LEN(sizeof packet);
@@ -181,7 +183,7 @@ static void put_interface(struct msghdr *header, uint8_t *control, int v4, uint3
 }
 
 int talk_send_stage(talk_send_batch *batch, unsigned index, const void *bytes, size_t count,
-                    const struct talk_endpoint *to, uint32_t interface_index) {
+                    const struct talk_endpoint *to, uint32_t interface_index, uint32_t source4) {
   socklen_t length = talk_to_sockaddr(to, batch->ipv4, &batch->names[index]);
   if (length == 0) return -1;
   batch->vectors[index] = (struct iovec){(void *)bytes, count};
@@ -192,7 +194,7 @@ int talk_send_stage(talk_send_batch *batch, unsigned index, const void *bytes, s
                             .msg_iovlen = 1};
   if (interface_index != 0)
     put_interface(header, batch->control + index * CONTROL_SIZE, talk_is_ipv4(to),
-                  interface_index);
+                  interface_index, source4);
   return 0;
 }
 

@@ -19,9 +19,68 @@ static uint32_t prefix_of(const struct ifaddrs *entry) {
   return (uint32_t)(__builtin_popcountll(mask.high) + __builtin_popcountll(mask.low));
 }
 
+// Which interfaces are bridges or ports, by index.
+struct bridged {
+  int count;
+  uint32_t indices[256];
+};
+
+static int is_bridge(const struct rtattr *info) {
+  int length = (int)RTA_PAYLOAD(info);
+  for (const struct rtattr *a = RTA_DATA(info); RTA_OK(a, length); a = RTA_NEXT(a, length))
+    if (a->rta_type == IFLA_INFO_KIND)
+      return RTA_PAYLOAD(a) >= 7 && memcmp(RTA_DATA(a), "bridge", 7) == 0;
+  return 0;
+}
+
+static void note_link(const struct nlmsghdr *message, struct bridged *out) {
+  const struct ifinfomsg *link = NLMSG_DATA(message);
+  int length = (int)IFLA_PAYLOAD(message);
+  for (const struct rtattr *a = IFLA_RTA(link); RTA_OK(a, length); a = RTA_NEXT(a, length)) {
+    if (a->rta_type != IFLA_MASTER && !(a->rta_type == IFLA_LINKINFO && is_bridge(a))) continue;
+    if (out->count < 256) out->indices[out->count++] = (uint32_t)link->ifi_index;
+    return;
+  }
+}
+
+// Asks the kernel for all links (rtnetlink(7)); sysfs would show those of the namespace in which it
+// was mounted. A failure leaves the list empty: it serves ranking alone.
+static void list_bridged(struct bridged *out) {
+  out->count = 0;
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0) return;
+  struct {
+    struct nlmsghdr header;
+    struct ifinfomsg link;
+  } request = {.header = {.nlmsg_len = sizeof request,
+                          .nlmsg_type = RTM_GETLINK,
+                          .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
+  char buffer[32768] __attribute__((aligned(8)));
+  int done = send(fd, &request, sizeof request, 0) < 0;
+  while (!done) {
+    ssize_t got = recv(fd, buffer, sizeof buffer, 0);
+    if (got <= 0) break;
+    int length = (int)got;
+    for (struct nlmsghdr *m = (struct nlmsghdr *)buffer; NLMSG_OK(m, length);
+         m = NLMSG_NEXT(m, length)) {
+      if (m->nlmsg_type == RTM_NEWLINK) note_link(m, out);
+      else done = 1;
+    }
+  }
+  close(fd);
+}
+
+static uint32_t is_listed(const struct bridged *list, uint32_t index) {
+  for (int i = 0; i < list->count; i++)
+    if (list->indices[i] == index) return 1;
+  return 0;
+}
+
 int talk_addresses(struct talk_address *addresses, int capacity) {
   struct ifaddrs *list;
   if (getifaddrs(&list) != 0) return -1;
+  struct bridged bridged;
+  list_bridged(&bridged);
   int count = 0;
   for (struct ifaddrs *entry = list; entry && count < capacity; entry = entry->ifa_next) {
     if (!entry->ifa_addr) continue;
@@ -37,7 +96,8 @@ int talk_addresses(struct talk_address *addresses, int capacity) {
                  (flags & IFF_LOOPBACK ? TALK_LOOPBACK : 0) |
                  (flags & IFF_MULTICAST ? TALK_MULTICAST : 0) |
                  (flags & IFF_BROADCAST ? TALK_BROADCAST : 0) |
-                 (flags & IFF_POINTOPOINT ? TALK_POINT_TO_POINT : 0);
+                 (flags & IFF_POINTOPOINT ? TALK_POINT_TO_POINT : 0) |
+                 (is_listed(&bridged, out->index) ? TALK_BRIDGED : 0);
     struct talk_endpoint endpoint;
     talk_from_sockaddr(entry->ifa_addr, &endpoint);
     out->high = endpoint.high;

@@ -125,14 +125,17 @@ package final class HelloLinks {
   /// as far as the link has them. The bytes are sent when this returns.
   package func sendHello(_ bytes: UnsafeRawBufferPointer, on link: Link) {
     let port = UDPSocket.port
-    if link.hasIPv4 {
+    if let own = link.ipv4 {
+      // The source is named because the kernel takes no host-scope address, as loopback's, itself.
       if link.isMulticast {
         unsafe socket.append(
-          bytes, to: Endpoint(ipv4: Self.group4, port: port), interface: link.index)
+          bytes, to: Endpoint(ipv4: Self.group4, port: port), interface: link.index,
+          source4: own)
       }
       if link.isBroadcast {
         unsafe socket.append(
-          bytes, to: Endpoint(ipv4: INADDR_BROADCAST, port: port), interface: link.index)
+          bytes, to: Endpoint(ipv4: INADDR_BROADCAST, port: port), interface: link.index,
+          source4: own)
       }
     }
     if link.hasIPv6, link.isMulticast, !socket.isIPv4Only {

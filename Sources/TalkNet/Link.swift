@@ -1,4 +1,3 @@
-import Glibc
 package import TalkCore
 
 import CLinux
@@ -11,6 +10,11 @@ package struct Link: Hashable, Sendable {
     package let address: Bytes16
     /// How many leading bits of the 128 all hosts of the link share.
     package let prefix: Int
+
+    /// An address of the link; `prefix` counts in 128 bits for IPv4 too.
+    package init(address: Bytes16, prefix: Int) {
+      (self.address, self.prefix) = (address, prefix)
+    }
 
     /// True when `other` is on the same subnet.
     package func contains(_ other: Bytes16) -> Bool {
@@ -55,8 +59,12 @@ package struct Link: Hashable, Sendable {
   /// Its addresses, in rising order, so that equal lists compare equal.
   package var addresses: [Address]
 
+  /// Its first IPv4 address, if it has one, as a big-endian number.
+  package var ipv4: UInt32? {
+    addresses.first { $0.isIPv4 }.map { UInt32(truncatingIfNeeded: $0.address.low) }
+  }
   /// True when it has an IPv4 address.
-  package var hasIPv4: Bool { addresses.contains { $0.isIPv4 } }
+  package var hasIPv4: Bool { ipv4 != nil }
   /// True when it has an IPv6 address.
   package var hasIPv6: Bool { addresses.contains { !$0.isIPv4 } }
 
@@ -87,7 +95,7 @@ package struct Link: Hashable, Sendable {
     let isLoopback = row.flags & UInt32(TALK_LOOPBACK) != 0
     if isLoopback {
       kind = .loopback
-    } else if Self.isBridged(name) {
+    } else if row.flags & UInt32(TALK_BRIDGED) != 0 {
       kind = .bridge
     } else {
       kind = row.flags & UInt32(TALK_POINT_TO_POINT) != 0 ? .tunnel : .usual
@@ -97,11 +105,6 @@ package struct Link: Hashable, Sendable {
     isBroadcast = row.flags & UInt32(TALK_BROADCAST) != 0
     addresses = [address]
   }
-
-  /// True for a bridge and for a port of one, by what sysfs shows of it.
-  private static func isBridged(_ name: String) -> Bool {
-    ["bridge", "brport"].contains { unsafe access("/sys/class/net/\(name)/\($0)", F_OK) == 0 }
-  }
 }
 
 extension Link.Address {
@@ -110,9 +113,9 @@ extension Link.Address {
 
   /// From a row of `talk_addresses`.
   init(_ row: talk_address) {
-    address = Bytes16(high: row.high, low: row.low)
     let v4 = row.high == 0 && row.low >> 32 == 0xffff
-    prefix = Int(row.prefix) + (v4 ? 96 : 0)
+    self.init(
+      address: Bytes16(high: row.high, low: row.low), prefix: Int(row.prefix) + (v4 ? 96 : 0))
   }
 
   /// What addresses are sorted by.

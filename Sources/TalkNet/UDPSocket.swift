@@ -125,13 +125,14 @@ package struct UDPCounters: Hashable, Sendable {
 
   /// Puts a datagram into the batch, without copying it: the bytes must stay as they are until
   /// `flush`, which a full batch calls by itself. With `interface` (an index) it leaves by that
-  /// interface, for multicast and broadcast.
+  /// interface, for multicast and broadcast; IPv4 then leaves from `source4` if that is not 0.
   package func append(
-    _ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint, interface: UInt32 = 0
+    _ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint, interface: UInt32 = 0,
+    source4: UInt32 = 0
   ) {
     var c = endpoint.c
     let taken = unsafe talk_send_stage(
-      batch, UInt32(staged), bytes.baseAddress, bytes.count, &c, interface)
+      batch, UInt32(staged), bytes.baseAddress, bytes.count, &c, interface, source4)
     guard taken == 0 else {
       counters.unreachable += 1
       return

@@ -100,9 +100,10 @@ talk_send_batch *talk_send_batch_make(unsigned count, int ipv4);
 /// Frees the batch.
 void talk_send_batch_free(talk_send_batch *batch);
 /// Puts a datagram into the batch at `index`, not copied; with `interface_index` it leaves by that
-/// interface. Returns 0, or -1 for an IPv6 destination on an IPv4 socket.
+/// interface, an IPv4 one from the address `source4` (big-endian number; 0: the kernel chooses).
+/// Returns 0, or -1 for an IPv6 destination on an IPv4 socket.
 int talk_send_stage(talk_send_batch *batch, unsigned index, const void *bytes, size_t count,
-                    const struct talk_endpoint *to, uint32_t interface_index);
+                    const struct talk_endpoint *to, uint32_t interface_index, uint32_t source4);
 /// sendmmsg(2) of `count` datagrams from `index` on; returns how many left, or -1.
 int talk_send(int fd, talk_send_batch *batch, unsigned index, unsigned count);
 /// Waits until the socket takes data again, at most `timeout` milliseconds.
@@ -150,6 +151,8 @@ enum {
   TALK_MULTICAST = 4,
   TALK_BROADCAST = 8,
   TALK_POINT_TO_POINT = 16,
+  /// A bridge, or an interface that is a port of another.
+  TALK_BRIDGED = 32,
 };
 
 /// One address of one interface.
