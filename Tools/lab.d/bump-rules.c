@@ -105,9 +105,10 @@ void rules_print_counts(FILE *out) {
   for (int direction = OUT; direction <= IN; direction++) {
     for (int i = 0; i < rule_count[direction]; i++) {
       const Rule *r = &rules[direction][i];
-      fprintf(out, "%s rule %d: frames %lu lost %lu overflowed %lu duplicated %lu reordered %lu corrupted %lu\n",
-              direction == OUT ? "out" : "in", i, r->frames, r->lost, r->overflowed, r->duplicated,
-              r->reordered, r->corrupted);
+      fprintf(out, "%s rule %d: frames %lu lost %lu overflowed %lu ",
+              direction == OUT ? "out" : "in", i, r->frames, r->lost, r->overflowed);
+      fprintf(out, "duplicated %lu reordered %lu corrupted %lu\n", r->duplicated, r->reordered,
+              r->corrupted);
     }
   }
 }

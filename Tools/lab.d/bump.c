@@ -6,7 +6,7 @@
 //
 // RULES is read again at SIGHUP, one rule a line, the first that fits counts, none = as it is:
 //   out|in  *|mcast|MAC  KEY=VALUE …
-// `out` leaves the host (MAC = destination), `in` reaches it (MAC = source, so it covers multicast).
+// `out` leaves the host (MAC = destination), `in` reaches it (MAC = source: covers multicast too).
 // Keys: delay=ms jitter=ms dist=uniform|normal|pareto, keep=1 (jitter never reorders), loss=%,
 // gap=p,q (Gilbert: % a frame of entering and of leaving a gap where all is lost), dup=%,
 // reorder=% (the frame skips the delay), corrupt=% (one bit beyond the headers), rate=kbit/s,
@@ -231,8 +231,8 @@ int main(int count, char **words) {
   device = open_device(words[1]);
   if (tap < 0 || device < 0) return perror("bump"), 71;
   struct sigaction action = {.sa_handler = on_signal};
-  int signals[] = {SIGHUP, SIGUSR1, SIGTERM, SIGINT};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+  int signals[4] = {SIGHUP, SIGUSR1, SIGTERM, SIGINT};
+  for (int i = 0; i < 4; i++) sigaction(signals[i], &action, NULL);
   // 20 ms of delay come out as 20.1: real-time priority and no timer slack.
   struct sched_param priority = {.sched_priority = 10};
   sched_setscheduler(0, SCHED_FIFO, &priority);

@@ -3,8 +3,8 @@
 //   flood ADDRESS PORT COUNT SEED RATE [CAPTURE]
 //
 // Sends COUNT datagrams, RATE a second, and prints "sent N … answered N". Without CAPTURE all are
-// random. With it (a file of sniff.c, taken at the attacked host) a third each is: random; a captured
-// datagram to PORT cut short; one with one to three bits flipped. It ends by itself after COUNT.
+// random. With it (a file of sniff.c, taken at the attacked host) a third each is: random; a
+// captured datagram to PORT cut short; one with one to three bits flipped. Ends by itself.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -21,7 +21,7 @@ enum {
   MAX_SAMPLES = 4096,
   BATCH = 50,
   HANDSHAKE_LAST_TYPE = 3,
-  MAC2_START = 176,   // of a handshake: the cookie's MAC, which may be unread while there is no load
+  MAC2_START = 176,   // of a handshake: the cookie's MAC, which a node without load need not read
 };
 
 typedef struct {

@@ -88,9 +88,11 @@ daemon_pid() { # HOST DAEMON
   local inner outer
   inner=$(cat "$root/$1/run/$2.pid" 2>/dev/null) || fail "$1 runs no $2"
   for outer in $(cat "/proc/$(pid_of "$1")/task/"*/children); do
-    [ "$(awk '/^NSpid:/ { print $NF }' "/proc/$outer/status" 2>/dev/null)" = "$inner" ] && echo "$outer" && return
+    [ "$(pid_inside "$outer")" = "$inner" ] && echo "$outer" && return
   done
 }
+
+pid_inside() { awk '/^NSpid:/ { print $NF }' "/proc/$1/status" 2>/dev/null || true; }
 
 signal_daemon() { # HOST DAEMON SIGNAL: the daemon, and what it started
   local pid
@@ -112,7 +114,10 @@ start_daemon() { # HOST DAEMON
 }
 
 control_daemon() { # HOST DAEMON kill|stop|cont|start|restart
-  case $2 in dbus | avahi | audio | microphone) ;; *) fail "svc: dbus, avahi, audio or microphone, not '$2'" ;; esac
+  case $2 in
+  dbus | avahi | audio | microphone) ;;
+  *) fail "svc: dbus, avahi, audio or microphone, not '$2'" ;;
+  esac
   case $3 in
   kill) signal_daemon "$1" "$2" KILL && wait_until 5 "$2 survived" daemon_is_gone "$1" "$2" ;;
   stop) signal_daemon "$1" "$2" STOP ;;

@@ -1,6 +1,6 @@
 # Delay, jitter, loss and the rest for one host's link. Sourced by Tools/lab.
 #
-# The kernel here has no sch_netem, so a program does it (bump.c); its rules are a file that it reads
+# The kernel may lack sch_netem, so a program does it (bump.c). Its rules are a file that it reads
 # again at SIGHUP, one line a rule, the first that fits counts: DIRECTION PEER KEY=VALUE…
 
 is_impaired() { [ -e "$root/$1/bump.pid" ] && kill -0 "$(cat "$root/$1/bump.pid")" 2>/dev/null; }

@@ -94,7 +94,8 @@ static void discard_stale(int fifo, int bytes_per_period) {
   }
   char waste[4096];
   while (abandoned && waiting > 0) {
-    ssize_t got = read(fifo, waste, (size_t)waiting < sizeof waste ? (size_t)waiting : sizeof waste);
+    size_t wanted = (size_t)waiting < sizeof waste ? (size_t)waiting : sizeof waste;
+    ssize_t got = read(fifo, waste, wanted);
     if (got <= 0) break;
     waiting -= (int)got;
   }

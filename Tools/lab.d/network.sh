@@ -2,7 +2,9 @@
 #
 #   host: eth0 <-- veth --> pN, a port of bridge br0 in the switch's own network namespace
 #
-# An impaired host has a program between its port and the bridge: eth0 <-- veth --> pN <-- bump --> tN.
+# An impaired host has a program between its port and the bridge:
+#
+#   host: eth0 <-- veth --> pN <-- bump --> tN, a port of bridge br0
 
 in_switch() { ip netns exec "$switch" "$@"; }
 
@@ -31,7 +33,8 @@ plug_in() { # HOST
   ip -n "$prefix-$host" link add eth0 address "$(mac_of "$host")" type veth \
     peer name "p$number" netns "$switch"
   # Offloads would hand the recorder frames that no cable carries.
-  ip netns exec "$prefix-$host" ethtool -K eth0 tx off tso off gso off gro off >/dev/null 2>&1 || true
+  ip netns exec "$prefix-$host" ethtool -K eth0 tx off tso off gso off gro off >/dev/null 2>&1 ||
+    true
   ip -n "$switch" link set "p$number" master br0 up
   # Without duplicate detection an address can be used at once.
   ip netns exec "$prefix-$host" sysctl -qw net.ipv6.conf.eth0.accept_dad=0
@@ -60,7 +63,7 @@ set_cable() { # HOST up|down
   if is_impaired "$1"; then ip -n "$switch" link set "t$number" "$2"; fi
 }
 
-# Frames from A to B, as elements of the cut set. A host's port in the bridge is pN or, impaired, tN.
+# Frames from A to B, as elements of the cut set. A host's port is pN or, impaired, tN.
 frames_between() { # A B
   local a b from to
   a=$(number_of "$1") b=$(number_of "$2")

@@ -5,10 +5,10 @@
 // Writes s16 mono 48 kHz to OUT.raw, and to OUT.raw.t "T …", T the CLOCK_MONOTONIC seconds of
 // sample 0, with figures of how sure that is. Holes are written as silence.
 //
-// A null sink hands its monitor a whole block at the block's START, on an exact monotonic clock. So
-// each delivery gives one estimate of T: its arrival less the duration of what came before. Arrivals
-// are late, never early, hence the 10th percentile. The recorder asks for no latency: the least that
-// any client asks for is the sink's block size, so asking would change what is measured.
+// A null sink hands its monitor a whole block at the block's START, on an exact monotonic clock.
+// So each delivery gives one estimate of T: its arrival less the duration of what came before.
+// Arrivals are late, never early, hence the 10th percentile. The recorder asks for no latency: the
+// least that any client asks for is the sink's block size, so asking would change the measured.
 #define _GNU_SOURCE
 #include <pulse/pulseaudio.h>
 #include <sched.h>
@@ -57,7 +57,8 @@ static void on_samples(pa_stream *stream, size_t available, void *unused) {
   double arrival = now();
   size_t first = sample_count, bytes;
   const void *data;
-  while (pa_stream_readable_size(stream) > 0 && pa_stream_peek(stream, &data, &bytes) >= 0 && bytes) {
+  while (pa_stream_readable_size(stream) > 0) {
+    if (pa_stream_peek(stream, &data, &bytes) < 0 || bytes == 0) break;
     if (data) fwrite(data, 1, bytes, out);
     else write_silence(bytes);
     sample_count += bytes / sizeof(int16_t);

@@ -61,7 +61,8 @@ static void print_datagram(FILE *out, double time, const struct sockaddr_ll *lin
                  link->sll_pkttype == PACKET_BROADCAST || link->sll_pkttype == PACKET_MULTICAST ||
                  (family == AF_INET && destination[3] == 0xFF);
   fprintf(out, "%.6f %s %s %s %u %s %u ", time,
-          link->sll_pkttype == PACKET_OUTGOING ? "out" : "in", is_group ? "group" : "host", from, word_at(udp), to, word_at(udp + 2));
+          link->sll_pkttype == PACKET_OUTGOING ? "out" : "in", is_group ? "group" : "host",
+          from, word_at(udp), to, word_at(udp + 2));
   if (length == UDP_HEADER) fputc('-', out);
   for (size_t i = UDP_HEADER; i < length; i++) fprintf(out, "%02x", udp[i]);
   fputc('\n', out);
@@ -73,8 +74,10 @@ static void take(FILE *out, double time, const struct sockaddr_ll *link, const u
   if (protocol == ETH_P_IP && length >= 20) {
     size_t header = (packet[0] & 15u) * 4, total = word_at(packet + 2);
     int is_fragment = (word_at(packet + 6) & 0x3FFF) != 0;
-    if (packet[9] != PROTOCOL_UDP || is_fragment || total > length || total < header + UDP_HEADER) return;
-    print_datagram(out, time, link, AF_INET, packet + 12, packet + 16, packet + header, total - header);
+    int is_whole = !is_fragment && total <= length && total >= header + UDP_HEADER;
+    if (packet[9] != PROTOCOL_UDP || !is_whole) return;
+    print_datagram(out, time, link, AF_INET, packet + 12, packet + 16, packet + header,
+                   total - header);
   } else if (protocol == ETH_P_IPV6 && length >= 40) {
     size_t total = word_at(packet + 4);
     if (packet[6] != PROTOCOL_UDP || total + 40 > length || total < UDP_HEADER) return;
@@ -94,7 +97,8 @@ int main(int count, char **words) {
   setsockopt(socket_file, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
   setsockopt(socket_file, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof yes);
   FILE *out = fopen(words[2], "w");
-  if (!out || bind(socket_file, (struct sockaddr *)&address, sizeof address)) return perror("sniff"), 71;
+  if (!out || bind(socket_file, (struct sockaddr *)&address, sizeof address))
+    return perror("sniff"), 71;
   signal(SIGTERM, on_signal);
   signal(SIGINT, on_signal);
   double seconds = atof(words[3]), end = seconds > 0 ? now(CLOCK_MONOTONIC) + seconds : 0;

@@ -1,6 +1,6 @@
 # What a host's microphone hears and its speaker plays. Sourced by Tools/lab.
 #
-# All times are CLOCK_MONOTONIC, one clock for every host, so a delay from mouth to ear is a difference.
+# All times are CLOCK_MONOTONIC, one clock for all hosts: a delay from mouth to ear is a difference.
 
 tell_microphone() { # HOST WORD…: to microphone.c, see its head
   local host=$1
