@@ -86,7 +86,7 @@ let package = Package(
     tests(
       "TalkSessionTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession"],
       resources: [.copy("Vectors")]),
-    tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor"]),
+    tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
     tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice"]),
     tests(
