@@ -9,7 +9,8 @@ enum ErrorText {
       // The POSIX form fills the buffer, the GNU form may not; both leave a terminated string.
       _ = unsafe strerror_r(number, target.baseAddress!, target.count)
     }
-    let text = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let bytes = buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+    let text = String(decoding: bytes, as: UTF8.self)
     return text.isEmpty ? "error \(number)" : text
   }
 }

@@ -1,5 +1,4 @@
 import Glibc
-import TalkCrypto
 
 /// Which machine this is, in a form that gives nothing away (machine-id(5) asks that the id itself
 /// be kept from others).
@@ -14,9 +13,11 @@ package enum MachineID {
     guard descriptor >= 0 else { return none }
     defer { close(descriptor) }
     var text = [UInt8](repeating: 0, count: 64)
-    let got = unsafe text.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress!, $0.count) }
+    let got = unsafe text.withUnsafeMutableBytes { buffer in
+      unsafe read(descriptor, buffer.baseAddress!, buffer.count)
+    }
     let digits = text.prefix(max(0, got)).filter { Character(UnicodeScalar($0)).isHexDigit }
     guard digits.count == 32 else { return none }
-    return Blake2b.hash(Array("talkaround machine v1".utf8) + digits, count: size)
+    return Checksum.of(Array("talkaround machine v1".utf8) + digits, size: size)
   }
 }

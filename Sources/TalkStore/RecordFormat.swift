@@ -1,5 +1,4 @@
 import TalkCore
-import TalkCrypto
 
 /// What a file of ours holds; the numbers are on disk, so none is ever used again for another.
 enum RecordKind: UInt8, CaseIterable {
@@ -28,7 +27,7 @@ enum RecordFormat {
     file.number(0, width: 2)
     file.number(UInt64(body.count), width: 4)
     file.raw(body)
-    file.raw(Blake2b.hash(file.bytes, count: checksumSize))
+    file.raw(Checksum.of(file.bytes, size: checksumSize))
     return file.bytes
   }
 
@@ -51,7 +50,7 @@ enum RecordFormat {
     let end = headerSize + Int(length)
     guard file.count >= end + checksumSize else { throw .truncated(path) }
     guard file.count == end + checksumSize, zero == 0, version == Self.version,
-      Blake2b.hash(Array(file[..<end]), count: checksumSize) == Array(file[end...])
+      Checksum.of(Array(file[..<end]), size: checksumSize) == Array(file[end...])
     else { throw .damaged(path) }
     return headerSize..<end
   }

@@ -2,12 +2,12 @@ import Glibc
 import TalkCore
 
 extension StateDirectory {
-  /// The node's identity; nil on a first start, when nothing else is there either. Throws
-  /// `missing` when channels or a start count are there without it: a new identity is never made
-  /// silently.
+  /// The node's identity; nil on a first start, or when the first start was cut short before it
+  /// was saved. Throws `missing` when channels or later starts are there without it: a new
+  /// identity is never made silently.
   package func loadIdentity() throws(StoreError) -> StoredIdentity? {
     if let identity = try load(.identity, StoredIdentity.decode) { return identity }
-    guard try channelFiles().isEmpty, try load(.boot, StoredBoot.decode) == nil else {
+    guard try channelFiles().isEmpty, try load(.boot, StoredBoot.decode)?.count ?? 1 == 1 else {
       throw .missing(location(of: .identity).path)
     }
     return nil
@@ -30,15 +30,18 @@ extension StateDirectory {
     return StoredPeers(peers?.entries ?? [], now: now)
   }
 
-  /// Counts this start and keeps the count on disk before it returns. Call it once, before the
-  /// first identity is saved. Throws `missing` when an identity is there without a count: counting
+  /// Counts this start and keeps the count on disk before it returns. Call it once, and on a first
+  /// start before the identity is saved. Throws `missing` when an identity is there without a count: counting
   /// from one again would repeat numbers.
   package func countBoot() throws(StoreError) -> UInt64 {
-    let last = try load(.boot, StoredBoot.decode)
-    if last == nil, try load(.identity, StoredIdentity.decode) != nil {
+    guard try loadIdentity() != nil else {
+      try write(.boot(StoredBoot(count: 1)))
+      return 1
+    }
+    guard let last = try load(.boot, StoredBoot.decode) else {
       throw .missing(location(of: .boot).path)
     }
-    let (next, over) = (last?.count ?? 0).addingReportingOverflow(1)
+    let (next, over) = last.count.addingReportingOverflow(1)
     guard !over else { throw .damaged(location(of: .boot).path) }
     try write(.boot(StoredBoot(count: next)))
     return next
@@ -52,7 +55,9 @@ extension StateDirectory {
     guard var bytes = try FileCheck.read(name, in: folder, path: path) else { return nil }
     defer { SecretBytes.wipe(&bytes) }
     let body = try RecordFormat.open(bytes, kind: file.kind, path: path)
-    guard let record = unsafe decode(bytes.span.bytes.extracting(body)) else { throw .damaged(path) }
+    guard let record = unsafe decode(bytes.span.bytes.extracting(body)) else {
+      throw .damaged(path)
+    }
     vetted.insert(file)
     return record
   }
