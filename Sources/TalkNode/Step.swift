@@ -1,5 +1,4 @@
 package import TalkCore
-package import TalkWire
 
 /// A datagram that waits in the slab for `sendmmsg`.
 package struct Outgoing: Sendable {
