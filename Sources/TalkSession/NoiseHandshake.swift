@@ -22,7 +22,7 @@ package final class NoiseHandshake {
   private struct State {
     var symmetric: SymmetricState
     var next = 0
-    var preSharedKeys: ArraySlice<[UInt8]>
+    var preSharedKeysUsed = 0
     var remoteEphemeral: Key32?
     var remoteStatic: Key32?
   }
@@ -30,6 +30,7 @@ package final class NoiseHandshake {
   private let pattern: NoisePattern
   private let role: NoiseRole
   private let identity: Identity?
+  private var preSharedKeys: [[UInt8]]
   private var ephemeral: [UInt8]
   private let ephemeralPublic: Key32
   private var state: State
@@ -50,11 +51,11 @@ package final class NoiseHandshake {
     self.pattern = pattern
     self.role = role
     self.identity = identity
+    self.preSharedKeys = preSharedKeys
     self.ephemeral = ephemeral
     ephemeralPublic = X25519.publicKey(of: ephemeral)
     state = State(
-      symmetric: SymmetricState(protocolName: pattern.protocolName),
-      preSharedKeys: preSharedKeys[...], remoteStatic: remoteStatic)
+      symmetric: SymmetricState(protocolName: pattern.protocolName), remoteStatic: remoteStatic)
     state.symmetric.mixHash(prologue)
     for (side, tokens) in [
       (NoiseRole.initiator, pattern.initiatorPre), (.responder, pattern.responderPre),
@@ -66,6 +67,7 @@ package final class NoiseHandshake {
   }
 
   deinit {
+    for index in preSharedKeys.indices { Secret.wipe(&preSharedKeys[index]) }
     Secret.wipe(&ephemeral)
     state.symmetric.wipe()
   }
@@ -144,8 +146,9 @@ package final class NoiseHandshake {
 
   private func mix(_ token: NoiseToken) throws(NoiseError) {
     if token == .psk {
-      guard let key = state.preSharedKeys.popFirst() else { throw .outOfTurn }
-      state.symmetric.mixKeyAndHash(key)
+      guard state.preSharedKeysUsed < preSharedKeys.count else { throw .outOfTurn }
+      state.symmetric.mixKeyAndHash(preSharedKeys[state.preSharedKeysUsed])
+      state.preSharedKeysUsed += 1
       return
     }
     // The initiator's key is named first in a token, ours must be the secret one.
