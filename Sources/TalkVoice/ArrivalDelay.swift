@@ -18,6 +18,8 @@ struct ArrivalDelay {
   private static let lumpNanoseconds: Int64 = 40_000_000
 
   private var weights = [Float](repeating: 0, count: binCount)
+  /// How many frames the weights stand for, at most as many as are remembered.
+  private var noted: Float = 0
   private var quickest = Int64.max
   private var quickestBefore = Int64.max
   private var spanEnd = Int64.max
@@ -32,6 +34,7 @@ struct ArrivalDelay {
   mutating func restart(start: Int64, frameNanoseconds: Int64) {
     for index in weights.indices { weights[index] = 0 }
     weights[Self.bin(start)] = 1
+    noted = 1
     quickest = .max
     quickestBefore = .max
     spanEnd = .max
@@ -63,8 +66,11 @@ struct ArrivalDelay {
     let transit = transit(number, at: time)
     quickest = min(quickest, transit)
     guard time >= lumpEnd else { return }
-    for index in weights.indices { weights[index] *= Self.forgetting }
-    weights[Self.bin(transit - min(quickest, quickestBefore))] += 1 - Self.forgetting
+    // At first all frames count alike, so that the start soon gives way to what is seen.
+    noted += 1
+    let kept = min(Self.forgetting, 1 - 1 / noted)
+    for index in weights.indices { weights[index] *= kept }
+    weights[Self.bin(transit - min(quickest, quickestBefore))] += 1 - kept
     target = min(Self.maximum, max(Self.minimum, quantile()))
   }
 

@@ -65,7 +65,10 @@
   var lowest: Int64? {
     guard count > 0 else { return nil }
     var result = Int64.max
-    for number in numbers where number >= 0 && number < result { result = number }
+    for slot in 0..<Self.capacity {
+      let number = numbers[slot]
+      if number >= 0 && number < result { result = number }
+    }
     return result
   }
 

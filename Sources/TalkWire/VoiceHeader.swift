@@ -15,8 +15,11 @@ package enum FrameLength: UInt8, Sendable, CaseIterable {
 
   /// The length that has `samples` at 48 kHz; nil for any other number.
   package init?(samples: Int) {
-    guard let length = Self.allCases.first(where: { $0.samples == samples }) else { return nil }
-    self = length
+    switch samples {
+    case 960: self = .twentyMilliseconds
+    case 480: self = .tenMilliseconds
+    default: return nil
+    }
   }
 }
 

@@ -72,9 +72,9 @@ struct PresenceTests {
       #expect(view.lossTo == 0 && view.lossFrom == 0)
       #expect(view.hasMicrophone && !view.isDeaf)
       #expect(view.rosterDigest == status.rosterDigest)
-      #expect(room.nodes[node].takeEvents() == [
-        .changed(peer(1 - node), isPresent: true), .notice(peer(1 - node), isPresent: true),
-      ])
+      let events = room.nodes[node].takeEvents()
+      let other = peer(1 - node)
+      #expect(events == [.changed(other, isPresent: true), .notice(other, isPresent: true)])
     }
     #expect(room.sent <= 6)
   }
@@ -99,7 +99,8 @@ struct PresenceTests {
     let perSecond = Double(room.sent - before) / 30 / 70
     #expect(perSecond < 33 && perSecond > 28)
     for node in room.nodes.indices {
-      #expect(room.nodes[node].takeEvents() == [])
+      let events = room.nodes[node].takeEvents()
+      #expect(events == [])
       #expect(room.nodes[node].heardMe(within: .milliseconds(1_200), now: at(40)))
     }
   }
@@ -112,7 +113,8 @@ struct PresenceTests {
     room.lost = { from, to in from == 0 || to == 0 }
     room.run(until: at(20))
     for node in 1..<70 {
-      #expect(room.nodes[node].takeEvents().first == .changed(peer(0), isPresent: false))
+      let events = room.nodes[node].takeEvents()
+      #expect(events.first == .changed(peer(0), isPresent: false))
     }
   }
 
@@ -147,9 +149,9 @@ struct PresenceTests {
     _ = presence.takeEvents()
     presence.tick(now: at(20))
     presence.heard(peer(1), now: at(21))
-    #expect(presence.takeEvents() == [
-      .changed(peer(1), isPresent: false), .changed(peer(1), isPresent: true),
-    ])
+    let events = presence.takeEvents()
+    #expect(
+      events == [.changed(peer(1), isPresent: false), .changed(peer(1), isPresent: true)])
     presence.heard(peer(2), now: at(21))
     #expect(presence.view(of: peer(2), now: at(21)) == nil)
   }
@@ -176,7 +178,8 @@ struct PresenceTests {
     let lossTo = try #require(zero.lossTo)
     #expect(lossTo > 0.1 && lossTo < 0.5 && zero.lossFrom == 0)
     let one = try #require(room.nodes[1].view(of: peer(0), now: at(120)))
-    #expect(one.lossTo == 0 && abs(try #require(one.lossFrom) - lossTo) < 0.1)
+    let lossFrom = try #require(one.lossFrom)
+    #expect(one.lossTo == 0 && abs(lossFrom - lossTo) < 0.1)
   }
 
   @Test("'I hear you' counts for the floor for 1.2 s, not longer")
@@ -184,8 +187,6 @@ struct PresenceTests {
     var room = Room(2)
     room.run(until: at(0.1))
     room.lost = { _, _ in true }
-    // The newest presence came at 0.002 s (the answer to a first one 0.2 s later is lost).
-    let heard = start + room.delay
     let limit: Duration = .milliseconds(1_200)
     room.run(until: at(2))
     #expect(!room.nodes[0].heardMe(within: limit, now: at(2)))
@@ -194,7 +195,6 @@ struct PresenceTests {
     let last = at(1) + other.delay
     #expect(other.nodes[0].heardMe(within: limit, now: last + limit))
     #expect(!other.nodes[0].heardMe(within: limit, now: last + limit + .nanoseconds(1)))
-    #expect(heard < last)
   }
 
   @Test("a probe brings fresh evidence within a round trip, no oftener than each 0.2 s")
@@ -251,12 +251,16 @@ struct PresenceTests {
     _ = presence.nextKeepalive(now: at(0), status: status)
     _ = presence.takeEvents()
     presence.sessionUp(peer(1), now: at(0.5))
-    #expect(presence.nextKeepalive(now: at(0.5), status: status)?.body.sequence == 0)
-    #expect(presence.takeEvents() == [])
+    let next = presence.nextKeepalive(now: at(0.5), status: status)
+    #expect(next?.body.sequence == 0)
+    var events = presence.takeEvents()
+    #expect(events == [])
     presence.sessionDown(peer(1), now: at(1))
-    #expect(presence.takeEvents() == [.changed(peer(1), isPresent: false)])
+    events = presence.takeEvents()
+    #expect(events == [.changed(peer(1), isPresent: false)])
     presence.heard(peer(1), now: at(1.1))
-    #expect(presence.takeEvents() == [])
+    events = presence.takeEvents()
+    #expect(events == [])
   }
 
   @Test("a loop that ran late blames nobody")
@@ -272,11 +276,14 @@ struct PresenceTests {
   func limit() {
     var presence = Presence(started: start)
     for number in 0..<Presence.peerLimit {
-      #expect(presence.sessionUp(peer(number), now: at(0)))
+      presence.sessionUp(peer(number), now: at(0))
     }
-    #expect(!presence.sessionUp(peer(5_000), now: at(0)))
+    #expect(presence.views(now: at(0)).count == 1_024)
+    let isTaken = presence.sessionUp(peer(5_000), now: at(0))
+    #expect(!isTaken)
     presence.sessionDown(peer(3), now: at(1))
-    #expect(presence.sessionUp(peer(5_000), now: at(1)))
+    let isTakenThen = presence.sessionUp(peer(5_000), now: at(1))
+    #expect(isTakenThen)
     #expect(presence.view(of: peer(3), now: at(1)) == nil)
   }
 
@@ -297,7 +304,9 @@ struct PresenceTests {
       while presence.nextKeepalive(now: at(Double(round) / 1_000), status: status) != nil {}
     }
     let view = try #require(presence.view(of: peer(1), now: at(100)))
-    #expect(view.lossTo == 1 && try #require(view.lossFrom) >= 0)
-    #expect(try #require(view.roundTrip) <= .seconds(60))
+    let lossFrom = try #require(view.lossFrom)
+    let roundTrip = try #require(view.roundTrip)
+    #expect(view.lossTo == 1 && lossFrom >= 0 && lossFrom <= 1)
+    #expect(roundTrip <= .seconds(60) && roundTrip >= .zero)
   }
 }

@@ -40,6 +40,8 @@ struct Link {
   /// The frames captured before this moment leave at it, in one lump.
   var grantAt = 0.0
   var seed: UInt64 = 1
+  /// Each packet carries the frame so many before it too; 0 for none.
+  var copyDistance = 0
 
   /// Encodes `sound`, whose frames all have the one length.
   static func encode(_ sound: [Int16], _ length: FrameLength) throws -> [[UInt8]] {
@@ -72,7 +74,11 @@ struct Link {
         var time = sent + network.base + random.fraction() * network.jitter
         if sent >= network.changeAt { time += network.change }
         if network.lump > 0 { time = (time / network.lump).rounded(.up) * network.lump }
-        if !lost { result.append((time, number)) }
+        guard !lost else { continue }
+        result.append((time, number))
+        if copyDistance > 0, number >= copyDistance {
+          result.append((time, number - copyDistance))
+        }
       }
     }
     return result.sorted { ($0.time, $0.number) < ($1.time, $1.number) }

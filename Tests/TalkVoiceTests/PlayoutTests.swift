@@ -10,7 +10,7 @@ import Testing
   @Test(arguments: FrameLength.allCases)
   func speechComesOutAsItWentIn(length: FrameLength) throws {
     let outcome = try Link(length: length).run(Link.encode(Self.speech, length))
-    let likeness = Likeness.measure(Self.speech, outcome.heard, shift: 2_400)
+    let likeness = Likeness.measure(Self.speech, outcome.heard, shift: 2_400, slack: 1_440)
     #expect(likeness > 0.95)
     #expect(outcome.statistics.lost == 0)
     #expect(outcome.statistics.concealed == .zero)
@@ -67,8 +67,9 @@ import Testing
     let outcome = try Link(grantAt: 300).run(Link.encode(vowel, .twentyMilliseconds))
     #expect(outcome.statistics.lost == 0)
     #expect(outcome.delays.last.map { $0 <= 65 } == true)
-    // 20 ms at most each 200 ms: the 240 ms too much take at least 2.4 s.
-    #expect((outcome.delays.firstIndex { $0 <= 61 } ?? 0) * 20 >= 2_400)
+    // 20 ms at most each 200 ms: the 230 ms too much take at least 2.3 s, and at most twice that.
+    let settled = (outcome.delays.firstIndex { $0 <= 65 } ?? .max / 20) * 20
+    #expect((2_300...4_600).contains(settled))
     // No cut is heard: a 140 Hz sine of this strength moves by at most 110 a sample.
     var steepest = 0
     for index in 48 * 500..<48 * 7_000 {
@@ -98,6 +99,17 @@ import Testing
     #expect(mean(settled) <= 60)
     #expect(Double(outcome.statistics.lost) / Double(frames.count) < 0.08)
     #expect(Likeness.measure(speech, outcome.heard, shift: 2_880, slack: 2_880) > 0.85)
+  }
+
+  @Test func copiesTakeThePlaceOfLostFramesForFortyMillisecondsMore() throws {
+    let sound = SyntheticSpeech.make(milliseconds: 20_000)
+    let frames = try Link.encode(sound, .twentyMilliseconds)
+    let network = Link.Network(base: 5, jitter: 5, loss: 0.1)
+    let without = try Link(network: network).run(frames)
+    let with = try Link(network: network, copyDistance: 2).run(frames)
+    #expect(without.statistics.lost > 80)
+    #expect(with.statistics.lost < without.statistics.lost / 4)
+    #expect(mean(with.delays.dropFirst(100)) < mean(without.delays.dropFirst(100)) + 60)
   }
 
   @Test func heavyJitterKeepsTheDelayBelowThreeHundredMilliseconds() throws {

@@ -73,7 +73,7 @@ import Testing
       let crossings = zip(part, part.dropFirst()).count { $0 < 0 && $1 >= 0 }
       return Double(crossings) * 48_000 / Double(part.count)
     }
-    return (pitch(sound.prefix(2_400)), pitch(sound.suffix(3_120).prefix(2_640)))
+    return (pitch(sound.prefix(2_400)), pitch(sound.suffix(2_640).prefix(2_400)))
   }
 
   private func render(_ tone: Tone) -> [Int16] {
