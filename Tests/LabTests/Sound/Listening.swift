@@ -10,8 +10,22 @@ struct Listening: Sendable {
     let voice: Int?
     /// From mouth to ear in seconds.
     let delay: Double
-    /// A second voice that is heard together with it, not before or after.
-    let second: Int?
+    /// What sounds like a second voice in the same 100 ms.
+    let second: Sighting?
+  }
+
+  /// Something like a voice: chance likenesses are among them.
+  struct Sighting: Sendable {
+    let time: Double
+    let voice: Int
+    /// From mouth to ear in seconds.
+    let delay: Double
+
+    /// A voice keeps its delay; a chance likeness has another one each time.
+    func confirms(_ other: Sighting) -> Bool {
+      voice == other.voice && time != other.time && abs(time - other.time) < 0.06
+        && abs(delay - other.delay) < 0.000_5
+    }
   }
 
   /// A stretch of one voice.
@@ -25,10 +39,13 @@ struct Listening: Sendable {
 
   private static let count = Int(0.1 * Signal.rate)
   private static let hop = Int(0.05 * Signal.rate)
-  /// Energy that a voice must explain to be a voice.
-  private static let share = 0.1
-  /// A voice that explains so much leaves no room for a second one.
-  private static let whole = 0.9
+  /// The share of the energy that a voice must explain: other people's vowels come to a quarter.
+  private static let share = 0.3
+  /// The share of the whole that a second voice must have to be one.
+  private static let audible = 0.1
+  /// What must be left unexplained for a second voice to be worth a search: much more than a codec
+  /// changes.
+  private static let room = 0.2
 
   private let ear: Signal
   private let mouths: [Signal]
@@ -58,33 +75,42 @@ struct Listening: Sendable {
 
   private func moment(_ from: Int) -> Moment {
     let time = ear.time(of: from)
-    // The voice of the moment before, with its delay, is most often still the one.
-    if let previous = moments.last, let voice = previous.voice, time - previous.time < 0.06 {
-      let near = (previous.delay - 0.002)...(previous.delay + 0.002)
-      let match = match(ear, from, voice, near)
-      if match.correlation * match.correlation > Listening.whole {
-        return Moment(time: time, voice: voice, delay: delay(match, from, voice), second: nil)
-      }
-    }
-    return searched(from, time)
-  }
-
-  private func searched(_ from: Int, _ time: Double) -> Moment {
-    let matches = mouths.indices.map { match(ear, from, $0, delays) }
-    let best = matches.indices.max { matches[$0].correlation < matches[$1].correlation }
-    guard let best, share(matches[best]) > Listening.share else {
+    guard let (voice, first) = stillSpeaking(from) ?? loudest(from) else {
       return Moment(time: time, voice: nil, delay: 0, second: nil)
     }
-    let rest = Signal(samples: remainder(from, best, matches[best]), start: time)
-    let leftShare = energy(rest.samples[...]) / energy(heard(from))
-    let second = mouths.indices.first { voice in
-      guard voice != best else { return false }
-      let other = match(rest, 0, voice, delays)
-      return share(other) * leftShare > Listening.share
-        && areTogether(from, said(best, matches[best]), said(voice, other))
-    }
     return Moment(
-      time: time, voice: best, delay: delay(matches[best], from, best), second: second)
+      time: time, voice: voice, delay: delay(first, from, voice),
+      second: second(from, beside: voice, first))
+  }
+
+  /// The voice of the moment before, with about its delay, is most often still the one.
+  private func stillSpeaking(_ from: Int) -> (Int, Match)? {
+    guard let previous = moments.last, let voice = previous.voice,
+      ear.time(of: from) - previous.time < 0.3
+    else { return nil }
+    let match = match(ear, from, voice, (previous.delay - 0.002)...(previous.delay + 0.002))
+    return share(match) > 0.5 ? (voice, match) : nil
+  }
+
+  private func loudest(_ from: Int) -> (Int, Match)? {
+    let matches = mouths.indices.map { match(ear, from, $0, delays) }
+    let best = matches.indices.max { matches[$0].correlation < matches[$1].correlation }
+    guard let best, share(matches[best]) > Listening.share else { return nil }
+    return (best, matches[best])
+  }
+
+  private func second(_ from: Int, beside voice: Int, _ first: Match) -> Sighting? {
+    let rest = Signal(samples: remainder(from, voice, first), start: ear.time(of: from))
+    let left = energy(rest.samples[...]) / energy(heard(from))
+    guard left > Listening.room else { return nil }
+    for candidate in mouths.indices where candidate != voice {
+      let match = match(rest, 0, candidate, delays)
+      guard share(match) > Listening.share, share(match) * left > Listening.audible
+      else { continue }
+      return Sighting(
+        time: ear.time(of: from), voice: candidate, delay: delay(match, from, candidate))
+    }
+    return nil
   }
 
   private func heard(_ from: Int) -> ArraySlice<Float> {
@@ -96,32 +122,6 @@ struct Listening: Sendable {
     let samples = mouths[voice].samples
     let place = Int(match.index.rounded())
     return (place..<place + Listening.count).map { samples.indices.contains($0) ? samples[$0] : 0 }
-  }
-
-  /// Whether two voices sound in the same 20 ms, twice within the 100 ms: where one ends and another
-  /// begins that happens once at most.
-  private func areTogether(_ from: Int, _ one: [Float], _ other: [Float]) -> Bool {
-    let length = Listening.count / 5
-    let together = (0..<5).count { part in
-      let range = part * length..<(part + 1) * length
-      let sound = ear.samples[from + range.lowerBound..<from + range.upperBound]
-      let (a, b) = Listening.explain(sound, one[range], other[range])
-      let whole = energy(sound)
-      return a * a * energy(one[range]) > Listening.share * whole
-        && b * b * energy(other[range]) > Listening.share * whole
-    }
-    return together >= 2
-  }
-
-  /// The loudness of each of two voices that together come closest to the sound (least squares).
-  private static func explain(
-    _ sound: ArraySlice<Float>, _ one: ArraySlice<Float>, _ other: ArraySlice<Float>
-  ) -> (Double, Double) {
-    let (aa, ab, bb) = (dot(one, one), dot(one, other), dot(other, other))
-    let (sa, sb) = (dot(one, sound), dot(other, sound))
-    let determinant = aa * bb - ab * ab
-    guard determinant > 1e-9 * aa * bb else { return (0, 0) }
-    return ((sa * bb - sb * ab) / determinant, (sb * aa - sa * ab) / determinant)
   }
 
   private static func dot(_ a: ArraySlice<Float>, _ b: ArraySlice<Float>) -> Double {
@@ -156,8 +156,34 @@ struct Listening: Sendable {
     return zip(heard(from), said).map { $0 - gain * $1 }
   }
 
-  /// When two voices were heard together.
-  var overlaps: [Double] { moments.filter { $0.second != nil }.map(\.time) }
+  /// When two voices were heard together: one that was heard before is heard again at least 100 ms
+  /// after the other began. (Where one follows another, one moment may hold both.)
+  var overlaps: [Double] {
+    let sure = sightings
+    return sure.indices.filter { index in
+      let (time, voice) = (sure[index].time, sure[index].voice)
+      let others = sure[max(0, index - 20)..<min(sure.count, index + 20)].filter {
+        $0.voice != voice && abs($0.time - time) < 0.5
+      }
+      return others.contains { later in
+        later.time > time + 0.09
+          && others.contains { $0.voice == later.voice && $0.time < time }
+      }
+    }.map { sure[$0].time }
+  }
+
+  /// Every voice that was sighted twice in a row, in order.
+  private var sightings: [Sighting] {
+    let all = moments.flatMap { moment -> [Sighting] in
+      let first = moment.voice.map {
+        Sighting(time: moment.time, voice: $0, delay: moment.delay)
+      }
+      return [first, moment.second].compactMap { $0 }
+    }
+    return all.indices.filter { index in
+      all[max(0, index - 4)..<min(all.count, index + 5)].contains { $0.confirms(all[index]) }
+    }.map { all[$0] }
+  }
 
   /// The stretches in which one voice was heard, in order.
   var runs: [Run] {

@@ -86,6 +86,8 @@ final class ChildProcess: @unchecked Sendable {
 
   /// What it has said so far.
   var output: String { text("out") }
+  /// What it has said on standard error so far.
+  var complaints: String { text("err") }
 
   /// Waits until it has ended; one that does not in time is killed, and that is an error.
   @discardableResult func wait(seconds: Double) throws -> Output {

@@ -13,7 +13,7 @@ final class Lab: Sendable {
   let prefix: String
   private let environment: [String: String]
 
-  private static let count = Counter()
+  private let children = Children()
 
   /// Runs `body` on a lab of its own, and ends the lab whatever happens.
   static func with(
@@ -24,13 +24,13 @@ final class Lab: Sendable {
     do {
       try body(lab)
     } catch {
-      lab.printLogs()
+      lab.printComplaints()
       throw error
     }
   }
 
   private init(hosts: Int, environment: [String: String]) throws {
-    prefix = "t\(getpid())n\(Lab.count.next())"
+    prefix = "t\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
     self.environment = environment.merging(
       ["LAB_PREFIX": prefix, "LAB_OWNER": "\(getpid())"]
     ) { $1 }
@@ -74,8 +74,10 @@ final class Lab: Sendable {
 
   /// The same, without waiting for its end.
   func start(_ host: String, _ words: [String], input: String? = nil) throws -> ChildProcess {
-    try ChildProcess(
+    let child = try ChildProcess(
       [Lab.toolPath, "exec", host] + words, input: input, environment: environment)
+    children.add(child)
+    return child
   }
 
   /// The host's IPv4 address.
@@ -156,27 +158,21 @@ final class Lab: Sendable {
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
   }
 
-  /// What daemons and nodes said, for whoever reads a failed test.
-  private func printLogs() {
-    let files = FileManager.default.enumerator(atPath: root)?.allObjects as? [String] ?? []
-    for file in files.sorted() where file.hasSuffix(".log") {
-      let text = (try? String(contentsOfFile: "\(root)/\(file)", encoding: .utf8)) ?? ""
-      let lines = text.split(separator: "\n").suffix(15)
-      guard !lines.isEmpty else { continue }
-      print("---- \(file)\n\(lines.joined(separator: "\n"))")
+  /// What programs complained of, for whoever reads a failed test.
+  private func printComplaints() {
+    for child in children.all where !child.complaints.isEmpty {
+      let lines = child.complaints.split(separator: "\n").suffix(20).joined(separator: "\n")
+      print("---- \(child.words.dropFirst(2).joined(separator: " "))\n\(lines)")
     }
   }
 }
 
-/// Numbers from 1.
-private final class Counter: @unchecked Sendable {
+/// The programs that a lab has run.
+private final class Children: @unchecked Sendable {
   private let lock = NSLock()
-  private var value = 0
+  private var children: [ChildProcess] = []
 
-  func next() -> Int {
-    lock.withLock {
-      value += 1
-      return value
-    }
-  }
+  func add(_ child: ChildProcess) { lock.withLock { children.append(child) } }
+
+  var all: [ChildProcess] { lock.withLock { children } }
 }
