@@ -55,7 +55,8 @@ import Testing
     "let now = step.now", "Int.random(in: 0..<9, using: &generator)", "struct Flags: OptionSet {}",
     "let a: [Int] = [x ? Y : z]", "/// A Date, a Set<Int>.", "let s = \"Task.sleep\"",
     "a.shuffled(using: &g)", "table[offset: 4]", "\"\"\"\nUUID() \\\"\n\"\"\"", "/* Hasher */",
-    "crypto_sign_seed(a)", "let tasks = Tasks()", "f(a)[B]",
+    "crypto_sign_seed_keypair(a)",
+    "func hash(into hasher: inout Hasher) {}", "let tasks = Tasks()", "f(a)[B]",
   ]
 
   @Test(arguments: pure) func whatOnlyLooksImpurePasses(code: String) {

@@ -85,7 +85,7 @@ extension OnTheLab {
         Lab.pass(seconds: 2)
         let killed = Lab.now()
         try lab.tool("svc", "h2", "audio", "kill")
-        _ = try watch.first(since: killed, within: 3, "device gone") { $0.name == "device" }
+        _ = try watch.first(since: killed, within: 3, "device gone") { $0.deviceState == "lost" }
         Lab.pass(seconds: 2)
         #expect(listener.process.isRunning)
         try lab.tool("svc", "h2", "audio", "start")
@@ -111,12 +111,12 @@ extension OnTheLab {
         Lab.pass(seconds: 2)
         let killed = Lab.now()
         try lab.tool("svc", "h1", "audio", "kill")
-        _ = try watch.first(since: killed, within: 3, "device gone") { $0.name == "device" }
+        _ = try watch.first(since: killed, within: 3, "device gone") { $0.deviceState == "lost" }
         Lab.pass(seconds: 1)
         #expect(speaker.process.isRunning)
         try lab.tool("svc", "h1", "audio", "start")
         let back = Lab.now()
-        // The key was let go and pressed again, should the node have taken the floor back meanwhile.
+        // Pressed again, should the node have given the floor back meanwhile.
         try? key.release()
         let again = try speaker.hold()
         let spoken = try Clip.wav(file, start: lab.speak("h1", file))

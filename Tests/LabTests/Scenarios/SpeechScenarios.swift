@@ -22,9 +22,10 @@ extension OnTheLab {
         let bensPress = Lab.now()
         let bensKey = try ben.hold()
         try expectQueued(ben, behind: anna)
-        _ = try benEvents.first(since: bensPress, within: 2, "busy or queued tone") {
+        let tone = try benEvents.first(since: bensPress, within: 2, "busy or queued tone") {
           $0.tone == "busy" || $0.tone == "queued"
         }
+        #expect(tone.holderName == (try anna.status().node.name))
 
         Lab.pass(seconds: spoken.start + spoken.duration + 0.3 - Lab.now())
         try annasKey.release()
@@ -76,10 +77,8 @@ extension OnTheLab {
           !$0.isOutgoing && !$0.isForGroup && !$0.isMDNS
         }
         #expect(toStranger.map { "\($0.source):\($0.sourcePort) \($0.payload.count / 2)" } == [])
-        #expect(try stranger.status().channel?.members.count ?? 0 <= 1)
-        for node in crew.nodes {
-          #expect(try node.status().channel?.members.count ?? 0 <= 3)
-        }
+        #expect(try stranger.status().channel?.members.count == 0)
+        for node in crew.nodes { #expect(try node.status().channel?.members.count == 2) }
       }
     }
   }

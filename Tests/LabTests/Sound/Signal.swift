@@ -1,7 +1,7 @@
 import Glibc
 
-/// A clip as the comparison sees it: band-passed to 300–3,400 Hz, the band in which a codec keeps the
-/// wave form, at 16 kHz.
+/// A clip as the comparison sees it: band-passed to 300–3,400 Hz, the band in which a codec keeps
+/// the wave form, at 16 kHz.
 ///
 /// Loops run over raw buffers: tests are built without optimisation, and a clip of minutes has
 /// millions of samples.

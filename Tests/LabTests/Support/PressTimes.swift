@@ -1,26 +1,20 @@
-/// How long a press took, from the events of the node that pressed.
+/// How long a press took, as the node that pressed tells it.
 struct PressTimes {
   /// From the key to the floor, in milliseconds.
   var grant: Double?
   /// From the key to the permit tone, in milliseconds.
   var permit: Double?
 
-  /// Each press in order: a floor that is `requested`, then `ours`, then the permit tone.
+  /// Each press in order. Its floor events repeat when it began; the last one knows most.
   static func all(in events: [Event]) -> [PressTimes] {
-    var presses: [PressTimes] = []
-    var pressed: Double?
+    var (presses, last): ([PressTimes], Double?) = ([], nil)
     for event in events {
-      if event.floorState == "requested" {
-        pressed = event.atMilliseconds
-        presses.append(PressTimes())
-      }
-      guard let pressed, let last = presses.indices.last else { continue }
-      if event.floorState == "ours", presses[last].grant == nil {
-        presses[last].grant = event.atMilliseconds - pressed
-      }
-      if event.tone == "permit", presses[last].permit == nil {
-        presses[last].permit = event.atMilliseconds - pressed
-      }
+      guard let press = event.pressMilliseconds else { continue }
+      if press != last { presses.append(PressTimes()) }
+      last = press
+      let index = presses.count - 1
+      presses[index].grant = event.grantMilliseconds ?? presses[index].grant
+      presses[index].permit = event.permitMilliseconds ?? presses[index].permit
     }
     return presses
   }

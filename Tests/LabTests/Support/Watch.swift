@@ -13,16 +13,23 @@ struct Event: @unchecked Sendable {
   /// "snapshot", "member", "floor", "burst", "heard", "tone", "device", "discovery" …
   var name: String { fields["event"] as? String ?? "" }
   /// Milliseconds of the monotonic clock.
-  var atMilliseconds: Double { (fields["at_ms"] as? NSNumber)?.doubleValue ?? 0 }
+  var atMilliseconds: Double { number("at_ms") ?? 0 }
   /// The same in seconds, as the lab counts.
   var time: Double { atMilliseconds / 1_000 }
   /// Of a tone: "permit", "busy", "queued", "unheard" …
   var tone: String? { name == "tone" ? fields["tone"] as? String : nil }
+  /// Of a tone or a floor: the nickname of who speaks.
+  var holderName: String? { fields["name"] as? String }
+  /// Of a device: "running", "lost" or "none".
+  var deviceState: String? { name == "device" ? fields["state"] as? String : nil }
   /// Of a floor: "idle", "taken", "requested", "queued" or "ours".
-  var floorState: String? {
-    guard name == "floor" else { return nil }
-    return (fields["floor"] as? [String: Any] ?? fields)["state"] as? String
-  }
+  var floorState: String? { name == "floor" ? fields["state"] as? String : nil }
+  /// Of a floor that we pressed for: when, and how long the grant and the permit tone took.
+  var pressMilliseconds: Double? { number("press_ms") }
+  var grantMilliseconds: Double? { number("grant_ms") }
+  var permitMilliseconds: Double? { number("permit_ms") }
+
+  private func number(_ key: String) -> Double? { (fields[key] as? NSNumber)?.doubleValue }
 }
 
 /// A `talkaround watch` at work.
