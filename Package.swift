@@ -88,7 +88,8 @@ let package = Package(
       "TalkCryptoTests", ["TalkCore", "TalkCrypto", "CSodium"]),
     tests("TalkWireTests", ["TalkCore", "TalkWire"]),
     tests(
-      "TalkSessionTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession"],
+      "TalkSessionTests",
+      ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "CAllocationProbe"],
       resources: [.copy("Vectors")]),
     tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
