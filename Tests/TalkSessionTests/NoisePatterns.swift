@@ -1,7 +1,7 @@
 import TalkSession
 
-/// The patterns of Noise rev 34, sections 7.4 and 7.5, that the vectors use. The program ships one of
-/// them; the interpreter is tested with all.
+/// The patterns of Noise rev 34, sections 7.4 and 7.5, that the vectors use. The program ships one
+/// of them; the interpreter is tested with all.
 enum NoisePatterns {
   /// initiator's pre-message, responder's pre-message, messages.
   private static let fundamental: [String: ([NoiseToken], [NoiseToken], [[NoiseToken]])] = [
@@ -22,8 +22,8 @@ enum NoisePatterns {
     "IX": ([], [], [[.e, .s], [.e, .ee, .se, .s, .es]]),
   ]
 
-  /// The pattern of a name with its psk modifiers (section 9.4): psk0 begins the first message, pskN
-  /// ends message N. Nil for a name that is not in the table.
+  /// The pattern of a name with its psk modifiers (section 9.4): psk0 begins the first message,
+  /// pskN ends message N. Nil for a name that is not in the table.
   static func named(_ name: String) -> NoisePattern? {
     let base = String(name.prefix { $0.isUppercase })
     guard let (initiatorPre, responderPre, plain) = fundamental[base] else { return nil }
