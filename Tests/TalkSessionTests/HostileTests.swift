@@ -212,22 +212,67 @@ import Testing
     #expect(pair.a.ups.count == 1)
   }
 
-  /// A member who plays another: it has the secret, but not the other's signing key.
-  @Test func anIntroductionWithAForeignSignatureIsRefused() {
+  /// What a member, who has the channel's secret, may try in its AUTH.
+  struct Lie: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let isBelieved: Bool
+    let change: @Sendable (inout AuthBody) -> Void
+
+    private static let victim = Pair.identity(2).publicIdentity
+
+    static let all = [
+      Lie(testDescription: "the truth", isBelieved: true) { _ in },
+      Lie(testDescription: "another nickname of its own", isBelieved: true) { $0.nickname = "x" },
+      Lie(testDescription: "another's signing key", isBelieved: false) {
+        $0.signingKey = Lie.victim.signing.bytes
+      },
+      Lie(testDescription: "another's keys", isBelieved: false) {
+        $0.signingKey = Lie.victim.signing.bytes
+        $0.agreementKey = Lie.victim.agreement.bytes
+      },
+      Lie(testDescription: "another agreement key", isBelieved: false) {
+        $0.agreementKey = Lie.victim.agreement.bytes
+      },
+      Lie(testDescription: "a changed signature", isBelieved: false) { $0.signature[63] ^= 1 },
+      Lie(testDescription: "another index of its own", isBelieved: false) { $0.sender ^= 1 },
+      Lie(testDescription: "another index of ours", isBelieved: false) { $0.receiver ^= 1 },
+      Lie(testDescription: "the other role's signature", isBelieved: false) {
+        $0.signature = Pair.identity(1).sign(Array("talkaround auth v1".utf8) + [1])
+      },
+    ]
+  }
+
+  @Test(arguments: Lie.all) func anIntroductionIsBelievedOnlyWhenItsSignatureFits(lie: Lie) throws {
     let pair = Pair()
-    let honest = Pair.identity(1)
-    let liar = honest.withSecrets { _, agreement in
-      Identity(
-        signingSeed: [UInt8](repeating: 66, count: 32), agreementSecret: agreement,
-        memory: .ordinary)!
+    pair.network.passes = { bytes, _ in bytes[0] <= 3 }
+    pair.dial(pair.a, pair.b)
+    pair.run(.milliseconds(50))
+    let session = try #require(pair.a.table.sessions.values.first { $0.stage == .verifying })
+    let identity = pair.a.table.identity
+    let text = session.signedText(
+      by: .initiator, ours: identity.publicIdentity.agreement, epoch: 0)
+    var auth = AuthBody(
+      signingKey: identity.publicIdentity.signing.bytes,
+      agreementKey: identity.publicIdentity.agreement.bytes, boot: 1,
+      sender: session.localIndex, receiver: session.remoteIndex, joining: false,
+      nickname: "Ann", rosterDigest: .zero, signature: identity.sign(text))
+    lie.change(&auth)
+    var body = [UInt8](repeating: 0, count: AuthBody.size)
+    var span = body.mutableSpan
+    var writer = ByteWriter(span.mutableBytes)
+    auth.write(to: &writer)
+    let sealed = body.withUnsafeBytes {
+      pair.a.table.seal(
+        kind: .auth, flags: 0, body: RawSpan(_unsafeBytes: $0), size: 320, with: session,
+        slab: pair.a.slab)
     }
-    let node = pair.addNode(3)
-    node.table = SessionTable(identity: liar, boot: 3, nickname: "Ann", seed: 3)
-    node.table.addChannel(Pair.channel, epoch: 0, keys: Pair.keys)
-    pair.dial(node, pair.b)
-    pair.run(.seconds(2))
-    // Another signing key is another identity, never that of the honest one.
-    #expect(pair.link(pair.b, pair.a) == nil)
-    #expect(pair.link(pair.b, node) != nil)
+    #expect(sealed)
+    pair.settle(pair.a)
+    let datagram = try #require(pair.a.sent.last).bytes
+    pair.hand(datagram, from: pair.a.endpoint, to: pair.b)
+    let believed = pair.b.events.contains { if case .auth = $0 { true } else { false } }
+    #expect(believed == lie.isBelieved)
+    #expect(pair.b.table.counts.forged == (lie.isBelieved ? 0 : 1))
+    #expect(pair.b.sent.contains { $0.bytes[0] == 0x10 } == lie.isBelieved)
   }
 }
