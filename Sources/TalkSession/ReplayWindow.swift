@@ -31,9 +31,11 @@ package struct ReplayWindow: Sendable {
   package mutating func commit(_ counter: UInt64) -> Bool {
     let isNewest = counter > highest || !isUsed
     if counter > highest {
-      let step = counter / 64 - highest / 64
-      for offset in 0..<min(step, Self.words) {
+      let step = min(counter / 64 - highest / 64, Self.words)
+      var offset: UInt64 = 0
+      while offset < step {
         ring[Self.word(counter - offset * 64)] = 0
+        offset += 1
       }
       highest = counter
     }

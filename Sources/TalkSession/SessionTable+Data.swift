@@ -73,6 +73,7 @@ extension SessionTable {
       if newest { move(link, to: session.endpoint) }
       noteUse(of: session, now: now)
     }
+    if kind != .auth, kind != .admit { session.repeatAt = nil }
     deliver(kind, header.flags, body, session: session, link: link, slab: slab)
   }
 
@@ -125,7 +126,8 @@ extension SessionTable {
   mutating func seal(
     kind: Kind, flags: UInt8, body: RawSpan, size: Int, with session: Session, slab: Slab
   ) -> Bool {
-    guard let range = sealInto(slab, kind: kind, flags: flags, body: body, size: size, with: session)
+    guard
+      let range = sealInto(slab, kind: kind, flags: flags, body: body, size: size, with: session)
     else {
       counts.starved += 1
       return false

@@ -141,10 +141,11 @@ extension SessionTable {
       localIndex: localIndex, channel: id, role: .responder, created: now, initiationMac: mac,
       endpoint: from, handshake: handshake)
     session.remoteIndex = header.sender
-    session.answer = Self.datagram(
-      HandshakeDatagram(type: .response, sender: localIndex, receiver: header.sender), message,
-      channel.keys
-    ).bytes
+    session.answer =
+      Self.datagram(
+        HandshakeDatagram(type: .response, sender: localIndex, receiver: header.sender), message,
+        channel.keys
+      ).bytes
     sessions[localIndex] = session
     schedule(session.expires)
     send(session.answer, to: from, slab: slab)
@@ -182,11 +183,12 @@ extension SessionTable {
       drop(session)
       return
     }
-    session.answer = Self.datagram(
-      HandshakeDatagram(
-        type: .final, sender: session.localIndex, receiver: session.remoteIndex), message,
-      channel.keys
-    ).bytes
+    session.answer =
+      Self.datagram(
+        HandshakeDatagram(
+          type: .final, sender: session.localIndex, receiver: session.remoteIndex), message,
+        channel.keys
+      ).bytes
     dropRivals(of: session)
     introduce(session, now: now, slab: slab)
   }

@@ -13,11 +13,33 @@ extension SessionTable {
         kind: .admit, flags: 0, body: admit.span.bytes, size: Self.introductionSize,
         with: session, slab: slab)
     }
+    scheduleRepeat(session, now: now)
+  }
+
+  /// Tells the responder that its AUTH was verified; again until it is heard, since its own repeats
+  /// may all be lost.
+  private mutating func confirm(_ session: Session, now: Instant, slab: Slab) {
+    sendAuth(session, flags: AuthBody.confirmFlag, slab: slab)
+    scheduleRepeat(session, now: now)
+  }
+
+  private mutating func scheduleRepeat(_ session: Session, now: Instant) {
     let pauses = SessionLimits.introductionPauses
-    session.repeatAt = now + jittered(pauses[min(session.repeats, pauses.count - 1)])
+    let time = now + jittered(pauses[min(session.repeats, pauses.count - 1)])
+    session.repeatAt = time
     session.repeats += 1
-    schedule(session.repeatAt ?? now)
-    schedule(session.expires)
+    schedule(min(time, session.expires))
+  }
+
+  /// Sends again what a session waits to have answered.
+  mutating func repeatIntroduction(_ session: Session, now: Instant, slab: Slab) {
+    if session.stage == .verifying {
+      introduce(session, now: now, slab: slab)
+    } else if now - session.promotedAt < SessionLimits.verifyTime {
+      confirm(session, now: now, slab: slab)
+    } else {
+      session.repeatAt = nil
+    }
   }
 
   /// AUTH and ADMIT have one size, so that a chain's length alone shows.
@@ -84,9 +106,8 @@ extension SessionTable {
     session.accepted = true
     session.repeats = 0
     if session.role == .initiator {
-      session.repeatAt = nil
       guard promote(session, now: now) else { return false }
-      sendAuth(session, flags: AuthBody.confirmFlag, slab: slab)
+      confirm(session, now: now, slab: slab)
     } else {
       session.expires = now + SessionLimits.verifyTime
       introduce(session, now: now, slab: slab)

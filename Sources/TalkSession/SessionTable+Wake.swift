@@ -25,11 +25,12 @@ extension SessionTable {
       guard sessions[session.localIndex] === session else { continue }
       if session.expires <= now {
         expire(session)
-      } else if let time = session.repeatAt, time <= now {
-        introduce(session, now: now, slab: slab)
-      } else {
-        schedule(min(session.expires, session.repeatAt ?? session.expires))
+        continue
       }
+      if let time = session.repeatAt, time <= now {
+        repeatIntroduction(session, now: now, slab: slab)
+      }
+      schedule(min(session.expires, session.repeatAt ?? session.expires))
     }
   }
 

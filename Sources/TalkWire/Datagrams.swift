@@ -35,7 +35,7 @@ package enum DatagramType: UInt8, Sendable {
     switch self {
     case .initiation, .response, .final: HandshakeDatagram.size...HandshakeDatagram.size
     case .cookie: Datagrams.cookieSize...Datagrams.cookieSize
-    case .hello: Datagrams.helloSize...Datagrams.helloSize
+    case .hello: HelloDatagram.size...HelloDatagram.size
     case .data: DataDatagram.leastSize...Datagrams.limit
     case .multicastBurst: Datagrams.headerSize + 16 + 64...Datagrams.limit
     }
@@ -52,8 +52,6 @@ package enum Datagrams {
   package static let headerSize = 16
   /// Bytes of a COOKIE.
   package static let cookieSize = 72
-  /// Bytes of a HELLO.
-  package static let helloSize = 256
 }
 
 /// INIT, RESP and FINAL: type, version, zero 2, sender index 4, receiver index 4, zero 4, Noise
@@ -66,8 +64,10 @@ package struct HandshakeDatagram: Hashable, Sendable {
   package static let message = 16..<160
   /// What mac1 covers.
   package static let macCovered = 0..<160
-  /// Where mac1 is; mac2 behind it is kept for cookies and zero until then.
+  /// Where mac1 is.
   package static let mac1 = 160..<176
+  /// Where mac2 is: kept for cookies, and zero as long as nobody hands them out.
+  package static let mac2 = 176..<192
 
   /// Which of the three.
   package var type: DatagramType
@@ -93,7 +93,7 @@ package struct HandshakeDatagram: Hashable, Sendable {
     }
   }
 
-  /// Reads the header of a whole datagram; nil when size, type, version, a zero byte or an index is
+  /// Reads the header of a whole datagram; nil when size, type, version, a zero byte, mac2 or an index is
   /// not as it must be.
   package init?(_ datagram: RawSpan) {
     guard let type = DatagramType(of: datagram) else { return nil }
@@ -107,6 +107,8 @@ package struct HandshakeDatagram: Hashable, Sendable {
     case .response, .final: guard receiver != 0 else { return nil }
     default: return nil
     }
+    _ = reader.range(Self.mac1.upperBound - reader.offset)
+    guard reader.zeros(Self.mac2.count) else { return nil }
     self.init(type: type, sender: sender, receiver: receiver)
   }
 
@@ -145,13 +147,13 @@ package struct DataDatagram: Hashable, Sendable {
   /// Reads the header of a whole datagram; nil when size, type, version or a zero byte is not as it
   /// must be.
   package init?(_ datagram: RawSpan) {
-    guard DatagramType(of: datagram) == .data else { return nil }
-    var reader = ByteReader(datagram)
-    _ = reader.u16()
-    guard reader.zeros(2), let receiver = reader.u32(), let counter = reader.u64() else {
-      return nil
-    }
-    self.init(receiver: receiver, counter: counter)
+    guard DatagramType(of: datagram) == .data,
+      unsafe datagram.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt16.self) == 0
+    else { return nil }
+    receiver = UInt32(
+      littleEndian: unsafe datagram.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self))
+    counter = UInt64(
+      littleEndian: unsafe datagram.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self))
   }
 
   /// Appends the 16 bytes of the header.
