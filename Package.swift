@@ -77,7 +77,8 @@ let package = Package(
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
         "TalkNode", "TalkNet", "TalkAudio", "TalkDiscovery", "TalkStore", "CLinux",
       ]),
-    .executableTarget(name: "TalkCLI", dependencies: ["TalkKit"], swiftSettings: strict),
+    .executableTarget(
+      name: "TalkCLI", dependencies: ["TalkCore", "TalkKit"], swiftSettings: strict),
 
     // Counts allocations in tests, by standing in for malloc in the test program.
     .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
@@ -104,7 +105,7 @@ let package = Package(
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkKit"]),
+    tests("TalkKitTests", ["TalkCore", "TalkStore", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

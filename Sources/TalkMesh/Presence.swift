@@ -37,6 +37,7 @@ package struct Presence: Sendable {
   private var connected = 0
   private var askingsEnd = Instant.zero
   private var askings = 0
+  private var gate = Instant.zero
 
   /// When to call `tick`; nil while no peer is known.
   package private(set) var deadline: Instant?
@@ -99,8 +100,14 @@ package struct Presence: Sendable {
     take(body, at: index, now: now)
     guard isFirst || body.flags.contains(.answer) else { return }
     // A first presence is answered, so that the peer knows at once that it is heard.
+    hurry(at: index, now: now)
+  }
+
+  /// Plans the next presence to a peer as early as may be.
+  private mutating func hurry(at index: Int, now: Instant) {
     let earliest = peers[at: index].lastSend.map { $0 + Self.closest } ?? now
     peers[at: index].nextSend = min(peers[at: index].nextSend, max(now, earliest))
+    peers[at: index].isUrgent = true
     deadline = Instant.earliest(deadline, peers[at: index].nextSend)
   }
 
@@ -134,24 +141,55 @@ package struct Presence: Sendable {
     now: Instant, status: OwnStatus
   ) -> (peer: PeerID, body: PresenceBody)? {
     guard let deadline, deadline <= now else { return nil }
-    for index in peers.indices {
-      guard peers[at: index].isConnected, peers[at: index].nextSend <= now else { continue }
-      let isSilent = now - peers[at: index].lastHeard > suspicion
-      if isSilent && !mayAsk(now: now) {
-        peers[at: index].nextSend = askingsEnd
-        continue
-      }
-      let asks = isSilent || peers[at: index].wantsAnswer
-      let body = body(at: index, asks: asks, status: status, now: now)
-      peers[at: index].sequence &+= 1
-      peers[at: index].unanswered += asks ? 1 : 0
-      peers[at: index].wantsAnswer = false
-      peers[at: index].lastSend = now
-      peers[at: index].nextSend = now + (isSilent ? Self.interval : turn)
-      return (peers.entry(at: index).key, body)
+    var next: Int?
+    for index in peers.indices where sendTime(at: index, now: now) <= now {
+      if let other = next, peers[at: other].nextSend <= peers[at: index].nextSend { continue }
+      next = index
     }
-    updateDeadline(now: now)
-    return nil
+    guard let next else {
+      updateDeadline(now: now)
+      return nil
+    }
+    let isSilent = isSilent(peers[at: next], now: now)
+    if isSilent {
+      countAsking(now: now)
+    } else if !isDense {
+      gate = now + Self.interval / Self.densePeers
+    }
+    let asks = isSilent || peers[at: next].wantsAnswer
+    let body = body(at: next, asks: asks, status: status, now: now)
+    peers[at: next].sequence &+= 1
+    peers[at: next].unanswered += asks ? 1 : 0
+    peers[at: next].wantsAnswer = false
+    peers[at: next].isUrgent = false
+    peers[at: next].lastSend = now
+    peers[at: next].nextSend = now + (isSilent ? Self.interval : turn)
+    return (peers.entry(at: next).key, body)
+  }
+
+  /// When a presence may go to a peer: beyond 32 members keepalives are spread evenly, so that
+  /// sessions which came up together are not kept alive together; askings have a budget of their
+  /// own.
+  private func sendTime(at index: Int, now: Instant) -> Instant {
+    let peer = peers[at: index]
+    guard peer.isConnected else { return .distantFuture }
+    if isSilent(peer, now: now) {
+      let isSpent = now < askingsEnd && askings >= Self.askingsPerSecond
+      return isSpent ? max(peer.nextSend, askingsEnd) : peer.nextSend
+    }
+    return isDense || peer.isUrgent ? peer.nextSend : max(peer.nextSend, gate)
+  }
+
+  private func isSilent(_ peer: PeerPresence, now: Instant) -> Bool {
+    now - peer.lastHeard > suspicion
+  }
+
+  private mutating func countAsking(now: Instant) {
+    if now >= askingsEnd {
+      askingsEnd = now + Self.interval
+      askings = 0
+    }
+    askings += 1
   }
 
   /// Asks up to `limit` present peers for a presence at once, those last heard first: the floor's
@@ -160,21 +198,9 @@ package struct Presence: Sendable {
     let recent = peers.indices.filter { peers[at: $0].isPresent }
       .sorted { (peers[at: $0].lastHeard, $1) > (peers[at: $1].lastHeard, $0) }
     for index in recent.prefix(limit) {
-      let earliest = peers[at: index].lastSend.map { $0 + Self.closest } ?? now
       peers[at: index].wantsAnswer = true
-      peers[at: index].nextSend = min(peers[at: index].nextSend, max(now, earliest))
-      deadline = Instant.earliest(deadline, peers[at: index].nextSend)
+      hurry(at: index, now: now)
     }
-  }
-
-  private mutating func mayAsk(now: Instant) -> Bool {
-    if now >= askingsEnd {
-      askingsEnd = now + Self.interval
-      askings = 0
-    }
-    guard askings < Self.askingsPerSecond else { return false }
-    askings += 1
-    return true
   }
 
   private func body(
@@ -201,11 +227,14 @@ package struct Presence: Sendable {
 
   // MARK: Judging
 
-  /// Declares away who has been silent for too long, and settles notices that were held back.
+  /// Has the silent asked, declares away who has been silent for too long, and settles notices
+  /// that were held back.
   package mutating func tick(now: Instant) {
     for index in peers.indices {
-      if peers[at: index].isPresent, isAway(peers[at: index], now: now) {
-        become(false, at: index, now: now)
+      let peer = peers[at: index]
+      if peer.isPresent, isAway(peer, now: now) { become(false, at: index, now: now) }
+      if peer.isPresent, peer.unanswered == 0, isSilent(peer, now: now) {
+        hurry(at: index, now: now)
       }
       settleNotice(at: index, now: now)
     }
@@ -242,11 +271,15 @@ package struct Presence: Sendable {
     deadline = nil
     for index in peers.indices {
       let peer = peers[at: index]
-      if peer.isConnected { deadline = Instant.earliest(deadline, peer.nextSend) }
+      if peer.isConnected {
+        deadline = Instant.earliest(deadline, sendTime(at: index, now: now))
+      }
       if peer.isPresent {
         // Silent beyond the limit and not away yet: judged when the next asking is due.
-        let judged = peer.lastHeard + limit + .nanoseconds(1)
-        if judged > now { deadline = Instant.earliest(deadline, judged) }
+        for silence in [suspicion, limit] {
+          let judged = peer.lastHeard + silence + .nanoseconds(1)
+          if judged > now { deadline = Instant.earliest(deadline, judged) }
+        }
       }
       if peer.isPresent != peer.noticedPresent, let last = peer.noticedAt {
         deadline = Instant.earliest(deadline, last + Self.noticeGap)

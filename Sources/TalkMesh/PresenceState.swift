@@ -101,6 +101,8 @@ struct PeerPresence: Sendable {
   /// Askings sent since something last came.
   var unanswered = 0
   var wantsAnswer = false
+  /// The next presence is owed: a first one, an answer, or an asking.
+  var isUrgent = true
 
   var window = ReceptionWindow()
   var theirSentAt: UInt32 = 0
@@ -131,6 +133,7 @@ struct PeerPresence: Sendable {
     sequence = 0
     unanswered = 0
     wantsAnswer = false
+    isUrgent = true
     window = ReceptionWindow()
     theirArrival = nil
     heardMe = nil
