@@ -191,8 +191,9 @@ struct PresenceTests {
     room.run(until: at(2))
     #expect(!room.nodes[0].heardMe(within: limit, now: at(2)))
     var other = Room(2)
-    other.run(until: at(1.1))
-    let last = at(1) + other.delay
+    // The answers to the first ones went at 0.2 s, so the next keepalives go at 1.2 s.
+    other.run(until: at(1.3))
+    let last = at(1.2) + other.delay
     #expect(other.nodes[0].heardMe(within: limit, now: last + limit))
     #expect(!other.nodes[0].heardMe(within: limit, now: last + limit + .nanoseconds(1)))
   }

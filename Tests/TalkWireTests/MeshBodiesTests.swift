@@ -107,7 +107,8 @@ struct MeshBodiesTests {
     let bytes = encoded(AdmitBody.size) { admit.write(to: &$0) }
     #expect(AdmitBody(reading: bytes.span.bytes) == admit)
     #expect(AdmitBody.size <= 316)
-    #expect(bytes[AdmitBody.signedRange].first == 1 && bytes[114] == 9 && bytes[115] == 7)
+    #expect(bytes[8] == 1 && AdmitBody.signedRange == 1..<115)
+    #expect(bytes[113] == 1 && bytes[114] == 9 && bytes[115] == 7)
   }
 
   @Test("an admit of another version is refused", arguments: [0, 2, 255] as [UInt8])
@@ -145,9 +146,10 @@ struct MeshBodiesTests {
     var generator = SeededGenerator(seed: 41)
     let helloBytes = encoded(HelloBody.size) { hello.write(to: &$0) }
     let presenceBytes = encoded(PresenceBody.size) { presence.write(to: &$0) }
+    let admitBytes = encoded(AdmitBody.size) { admit.write(to: &$0) }
     var read = 0
     for round in 0..<100_000 {
-      var bytes = round % 2 == 0 ? helloBytes : presenceBytes
+      var bytes = [helloBytes, presenceBytes, admitBytes][round % 3]
       for _ in 0...Int.random(in: 0..<3, using: &generator) {
         bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8(
           truncatingIfNeeded: generator.next())
@@ -160,6 +162,10 @@ struct MeshBodiesTests {
       if let body = PresenceBody(reading: bytes.span.bytes) {
         read += 1
         #expect(encoded(PresenceBody.size) { body.write(to: &$0) } == bytes)
+      }
+      if let body = AdmitBody(reading: bytes.span.bytes) {
+        read += 1
+        #expect(encoded(AdmitBody.size) { body.write(to: &$0) } == bytes)
       }
     }
     #expect(read > 10_000)
