@@ -49,7 +49,8 @@ package struct NoisePattern: Sendable {
   /// The whole name with our choice of functions.
   package var protocolName: String { "Noise_\(name)_25519_ChaChaPoly_BLAKE2b" }
 
-  /// True when a pre-shared key is used; ephemeral keys are then mixed into the key too (section 9.2).
+  /// True when a pre-shared key is used; ephemeral keys are then mixed into the key too (section
+  /// 9.2).
   package var hasPreSharedKey: Bool { messages.contains { $0.contains(.psk) } }
 
   /// The one pattern between members (session.md, D1): identities stay hidden from strangers, and

@@ -84,8 +84,8 @@ final class Session {
     return true
   }
 
-  /// What AUTH's signature covers: "talkaround auth v1" ‖ role ‖ handshake hash ‖ both static keys ‖
-  /// both indices ‖ channel ‖ epoch, the initiator's first.
+  /// What AUTH's signature covers: "talkaround auth v1" ‖ role ‖ handshake hash ‖ both static keys
+  /// ‖ both indices ‖ channel ‖ epoch, the initiator's first.
   func signedText(by signer: NoiseRole, ours: Key32, epoch: UInt64) -> [UInt8] {
     let theirs = remoteStatic?.bytes ?? []
     let isInitiator = role == .initiator

@@ -60,7 +60,8 @@ package enum DownReason: Hashable, Sendable {
 /// What a session table tells its node. Ranges are places in the datagram just received.
 package enum SessionEvent: Hashable, Sendable {
   /// The partner of a handshake has proved who it is: check the roster, then `accept`, `refuse`, or
-  /// leave it (it lapses after 5 s). Comes again with each repeat and after each `.admit`.
+  /// leave it (it lapses after 5 s). Comes again with each repeat and after each `.admit`, and anew
+  /// when the keys of a link are renewed.
   case auth(PendingID, Introduction)
   /// The partner of a handshake sent one ADMIT of its chain.
   case admit(PendingID, ChannelID, body: Range<Int>)

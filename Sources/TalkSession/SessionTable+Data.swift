@@ -127,7 +127,8 @@ extension SessionTable {
     kind: Kind, flags: UInt8, body: RawSpan, size: Int, with session: Session, slab: Slab
   ) -> Bool {
     guard
-      let range = sealInto(slab, kind: kind, flags: flags, body: body, size: size, with: session)
+      let range = sealInto(
+        slab, kind: kind, flags: flags, body: body, size: size, with: session)
     else {
       counts.starved += 1
       return false

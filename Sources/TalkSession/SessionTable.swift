@@ -4,16 +4,16 @@ import TalkWire
 
 /// All sessions of a node, in all its channels: session.md as a machine, without I/O.
 ///
-/// How to drive it: add channels and say what to prove of oneself (`addChannel`, `setOwnChain`), name
-/// endpoints to try (`dial`), hand it every datagram that is not a HELLO (`receive`), and call `wake`
-/// at `deadline`, which calls move. After each call send all of `popOutgoing`, and act on all of
-/// `popEvent` while the received datagram is still there: `.auth` wants `accept` or `refuse` after
-/// the roster was asked. Then `seal` to links. The table never looks into a body but that of AUTH,
-/// and never into anything that was not authenticated.
+/// How to drive it: add channels and say what to prove of oneself (`addChannel`, `setOwnChain`),
+/// name endpoints to try (`dial`), hand it every datagram that is not a HELLO (`receive`), and call
+/// `wake` at `deadline`, which calls move. After each call send all of `popOutgoing`, and act on
+/// all of `popEvent` while the received datagram is still there: `.auth` wants `accept` or `refuse`
+/// after the roster was asked. Then `seal` to links. The table never looks into a body but that of
+/// AUTH, and never into anything that was not authenticated.
 ///
-/// A table belongs to one node: a copy would share its sessions and use counters twice. Where things
-/// are: INITs in `+Dial`, the three messages in `+Handshake`, AUTH and ADMIT in `+Introduce`, which
-/// keys a link uses in `+Links`, DATA in `+Data`, timers in `+Wake`.
+/// A table belongs to one node: a copy would share its sessions and use counters twice. Where
+/// things are: INITs in `+Dial`, the three messages in `+Handshake`, AUTH and ADMIT in
+/// `+Introduce`, which keys a link uses in `+Links`, DATA in `+Data`, timers in `+Wake`.
 package struct SessionTable {
   /// Our own identity.
   package let identity: Identity

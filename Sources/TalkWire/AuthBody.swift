@@ -36,7 +36,8 @@ package struct AuthBody: Hashable, Sendable {
   package var receiver: UInt32
   /// True when the sender has the invite and asks to be admitted.
   package var joining: Bool
-  /// How the sender wants to be called, at most 32 bytes of UTF-8; not checked for what can be shown.
+  /// How the sender wants to be called, at most 32 bytes of UTF-8; not checked for what can be
+  /// shown.
   package var nickname: String
   /// Digest of the sender's roster.
   package var rosterDigest: Bytes16

@@ -1,7 +1,7 @@
 package import TalkCore
 
-/// What a datagram is, by its first byte (session.md, "Datagrams"). A number is never used again for
-/// something else.
+/// What a datagram is, by its first byte (session.md, "Datagrams"). A number is never used again
+/// for something else.
 package enum DatagramType: UInt8, Sendable {
   /// The first Noise message, from the initiator.
   case initiation = 1
@@ -55,8 +55,8 @@ package enum Datagrams {
 }
 
 /// INIT, RESP and FINAL: type, version, zero 2, sender index 4, receiver index 4, zero 4, Noise
-/// message 144, mac1 16, mac2 16. All three have one size, so an answer is never larger than what it
-/// answers.
+/// message 144, mac1 16, mac2 16. All three have one size, so an answer is never larger than what
+/// it answers.
 package struct HandshakeDatagram: Hashable, Sendable {
   /// Bytes of the whole datagram.
   package static let size = 192
@@ -93,8 +93,8 @@ package struct HandshakeDatagram: Hashable, Sendable {
     }
   }
 
-  /// Reads the header of a whole datagram; nil when size, type, version, a zero byte, mac2 or an index is
-  /// not as it must be.
+  /// Reads the header of a whole datagram; nil when size, type, version, a zero byte, mac2 or an
+  /// index is not as it must be.
   package init?(_ datagram: RawSpan) {
     guard let type = DatagramType(of: datagram) else { return nil }
     var reader = ByteReader(datagram)
