@@ -93,7 +93,8 @@ package final class EventLoop {
   private func handleReady(timeout: Int32) throws(NetError) -> Bool {
     var sockets = false
     var timerReady = false
-    let count = unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.capacity) { tokens in
+    let count = unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.capacity) {
+      tokens in
       let count = unsafe talk_epoll_wait(
         epoll.number, tokens.baseAddress, Int32(Self.capacity), timeout)
       guard count > 0 else { return count }

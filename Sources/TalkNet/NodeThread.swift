@@ -20,7 +20,8 @@ package final class NodeThread: Sendable {
     name: String, stackSize: Int = 1 << 20, priority: Priority = .usual,
     body: @escaping @Sendable () -> Void
   ) throws(NetError) {
-    let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, priority: priority, body: body))
+    let start = unsafe Unmanaged.passRetained(
+      ThreadStart(name: name, priority: priority, body: body))
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)
     defer { unsafe pthread_attr_destroy(&attributes) }
