@@ -68,7 +68,7 @@ struct AvahiDiscoveryTests {
       a.status(.daemonAbsent)
       b.status(.daemonAbsent)
       avahi.order("avahi")
-        a.registered(anna)
+      a.registered(anna)
       b.registered(berta)
     }
     _ = a.found(berta)
