@@ -77,7 +77,8 @@ let package = Package(
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
         "TalkNode", "TalkNet", "TalkAudio", "TalkDiscovery", "TalkStore", "CLinux",
       ]),
-    .executableTarget(name: "TalkCLI", dependencies: ["TalkKit"], swiftSettings: strict),
+    .executableTarget(
+      name: "TalkCLI", dependencies: ["TalkCore", "TalkKit"], swiftSettings: strict),
 
     tests("TalkCoreTests", ["TalkCore"]),
     tests(
@@ -99,7 +100,7 @@ let package = Package(
     tests("TalkAudioTests", ["TalkCore", "TalkAudio"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkDiscovery"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkKit"]),
+    tests("TalkKitTests", ["TalkCore", "TalkStore", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

@@ -1,4 +1,19 @@
+import Glibc
+import TalkKit
+
+/// The command `talkaround`.
 @main
 struct Main {
-  static func main() {}
+  static func main() {
+    signal(SIGPIPE, SIG_IGN)
+    let context = Context(
+      environment: Context.processEnvironment(), input: STDIN_FILENO, output: STDOUT_FILENO,
+      error: STDERR_FILENO, makeNode: makeNode)
+    exit(CommandTable.run(Array(CommandLine.arguments.dropFirst()), in: context))
+  }
+
+  /// Makes the node that `talkaround run` runs.
+  private static let makeNode: Context.NodeFactory = { _ throws(NodeServiceError) in
+    throw .unavailable("this build of talkaround holds no node; build the whole package")
+  }
 }
