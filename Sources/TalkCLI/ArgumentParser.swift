@@ -13,9 +13,9 @@ struct ArgumentParser {
   }
 
   static let globalOptions = [
-    Option("--state", "DIR", "keep state, lock and control socket in DIR"),
-    Option("--help", "show this"),
-    Option("--version", "show the version"),
+    Option("--state", "DIR", help: "keep state, lock and control socket in DIR"),
+    Option("--help", help: "show this"),
+    Option("--version", help: "show the version"),
   ]
 
   /// Understands `arguments` (without the program's name), or throws what is wrong with them. No

@@ -4,7 +4,7 @@ import TalkKit
 enum MembersCommand {
   static let command = Command(
     "members", .optional("CHANNEL"), options: [ChannelCommands.json],
-    "list who is on a channel, and who hears whom"
+    summary: "list who is on a channel, and who hears whom"
   ) { invocation, context throws(CommandError) in
     let parameters = ChannelCommands.channelParameter(invocation.argument)
     let answer = try context.connect(invocation).ask(.members, parameters)
@@ -17,7 +17,8 @@ enum MembersCommand {
 /// `talkaround status`.
 enum StatusCommand {
   static let command = Command(
-    "status", options: [ChannelCommands.json], "show the node, its channels and who speaks",
+    "status", options: [ChannelCommands.json],
+    summary: "show the node, its channels and who speaks",
     notes: ["With --json: version 1; keys are only ever added."]
   ) { invocation, context throws(CommandError) in
     let answer = try context.connect(invocation).ask(.status)
@@ -45,7 +46,7 @@ enum StatusCommand {
 enum DevicesCommand {
   static let command = Command(
     "devices", options: [ChannelCommands.json],
-    "list microphones and loudspeakers, by the names that 'run' takes"
+    summary: "list microphones and loudspeakers, by the names that 'run' takes"
   ) { invocation, context throws(CommandError) in
     let answer = try context.connect(invocation).ask(.devices)
     return try ChannelCommands.show(answer, DeviceReport.self, invocation, context) { report in
@@ -65,7 +66,7 @@ enum DevicesCommand {
 
 /// `talkaround stop`.
 enum StopCommand {
-  static let command = Command("stop", "end the running node") {
+  static let command = Command("stop", summary: "end the running node") {
     invocation, context throws(CommandError) in
     let client = try context.connect(invocation)
     _ = try client.ask(.stop)
