@@ -255,7 +255,8 @@ import Testing
           // Every tenth is lost, so concealment and waiting run too.
           if number % 10 != 3 {
             playout.insert(
-              sequence: UInt32(number), frame: UnsafeRawBufferPointer(rebasing: frame[..<(size ?? 0)]),
+              sequence: UInt32(number),
+              frame: UnsafeRawBufferPointer(rebasing: frame[..<(size ?? 0)]),
               samplesPerFrame: 960, now: now)
           }
           let inserted = talk_probe_allocations()
@@ -269,7 +270,7 @@ import Testing
           counts.insert += inserted - encoded
           counts.render += rendered - inserted
         }
-      try #require(playout.statistics.lost > 10)
+        try #require(playout.statistics.lost > 10)
       }
     }
     #expect(counts.encode == 0)
