@@ -67,7 +67,7 @@ let package = Package(
     // The edges: each touches one part of the world.
     module("TalkNet", ["TalkCore", "CLinux"]),
     module("TalkAudio", ["TalkCore", "CPulse", "CSndfile", "CLinux"]),
-    module("TalkDiscovery", ["TalkCore", "CAvahi"]),
+    module("TalkDiscovery", ["TalkCore", "TalkNet", "CAvahi"]),
     module("TalkStore", ["TalkCore", "TalkCrypto"]),
 
     // The shell, and the command.
@@ -77,16 +77,20 @@ let package = Package(
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
         "TalkNode", "TalkNet", "TalkAudio", "TalkDiscovery", "TalkStore", "CLinux",
       ]),
-    .executableTarget(name: "TalkCLI", dependencies: ["TalkKit"], swiftSettings: strict),
+    .executableTarget(
+      name: "TalkCLI", dependencies: ["TalkCore", "TalkKit"], swiftSettings: strict),
 
     // Counts allocations in tests, by standing in for malloc in the test program.
     .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
+    // Counts allocations and enters network namespaces; never shipped.
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     tests("TalkCoreTests", ["TalkCore"]),
     tests(
       "TalkCryptoTests", ["TalkCore", "TalkCrypto", "CSodium"]),
     tests("TalkWireTests", ["TalkCore", "TalkWire"]),
     tests(
-      "TalkSessionTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession"],
+      "TalkSessionTests",
+      ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "CAllocationProbe"],
       resources: [.copy("Vectors")]),
     tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
@@ -97,11 +101,11 @@ let package = Package(
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
         "TalkNode", "TalkSim",
       ]),
-    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux"]),
+    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux", "CTestSupport"]),
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
-    tests("TalkDiscoveryTests", ["TalkCore", "TalkDiscovery"]),
+    tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkKit"]),
+    tests("TalkKitTests", ["TalkCore", "TalkStore", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

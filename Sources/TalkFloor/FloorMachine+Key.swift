@@ -78,10 +78,21 @@ extension FloorMachine {
       emit(.send(.request(request), to: .peer(target)))
     } else {
       emit(.send(.request(request), to: .everyone))
-      if asking.claim == nil { asking.claim = Claim(until: now + timers.claimWindow) }
+      if asking.claim == nil {
+        let until =
+          overrides(asking, now: now)
+          ? asking.pressed + timers.emergencyClaim : now + timers.claimWindow
+        asking.claim = Claim(until: max(until, now))
+      }
     }
     asking.sends += 1
     asking.nextSend = now + repeatGap(asking)
+  }
+
+  /// True when our class may take the floor from the talker of record without its grant.
+  func overrides(_ asking: Asking, now: Instant) -> Bool {
+    guard let record, isLive(record, now: now), asking.floorClass.preempts else { return false }
+    return asking.floorClass > record.token.floorClass
   }
 
   private func repeatGap(_ asking: Asking) -> Duration {
