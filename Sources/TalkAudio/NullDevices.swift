@@ -39,7 +39,7 @@ package import TalkCore
     thread = try PacedThread { state.tick() }
   }
 
-  deinit { thread.join() }
+  deinit { thread.end(waiting: true) }
 
   package var overruns: Int { state.lost.load(ordering: .relaxed) }
 
@@ -67,7 +67,7 @@ package import TalkCore
     thread = try PacedThread { sink.tick() }
   }
 
-  deinit { thread.join() }
+  deinit { thread.end(waiting: true) }
 
   package var underruns: Int { sink.underruns }
 

@@ -104,8 +104,8 @@ import TalkCore
       if shouldRun { capture.willUncork() }
     case .playback(let playback):
       if shouldRun {
-        let isReady = unsafe playback.supply(stream, ask: !isRunning)
-        guard isReady, !isRunning else { return }
+        unsafe playback.supply(stream, ask: !isRunning)
+        guard unsafe playback.isPrimed, !isRunning else { return }
       } else {
         guard isRunning else { return playback.didCork() }
         unsafe PulseAudio.forget(pa_stream_flush(stream, nil, nil))

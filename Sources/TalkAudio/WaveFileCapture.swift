@@ -11,7 +11,7 @@ package import TalkCore
   package enum Pace: Sendable {
     /// As from a microphone: 10 ms each 10 ms, and silence after the end of the file.
     case realTime
-    /// As fast as the ring is read; nothing after the end.
+    /// A full ring each 10 ms (34 times as fast) as far as it is read; nothing after the end.
     case asAsked
   }
 
@@ -33,7 +33,7 @@ package import TalkCore
     thread = try PacedThread { source.tick() }
   }
 
-  deinit { thread.join() }
+  deinit { thread.end(waiting: false) }
 
   /// A file waits when nobody reads it; only silence after its end can be lost.
   package var overruns: Int { 0 }
@@ -54,6 +54,7 @@ package import TalkCore
     private nonisolated(unsafe) var reader: SoundFileReader
     private nonisolated(unsafe) var pending: [Int16] = []
     private nonisolated(unsafe) var isAtEnd = false
+    private nonisolated(unsafe) var hasEnded = false
 
     init(_ reader: consuming SoundFileReader, pace: Pace, events: AudioEvents) throws(AudioFault) {
       unsafe self.reader = reader
@@ -86,7 +87,5 @@ package import TalkCore
         events.ended()
       }
     }
-
-    private nonisolated(unsafe) var hasEnded = false
   }
 }

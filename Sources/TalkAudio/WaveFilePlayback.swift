@@ -23,7 +23,7 @@
     thread = try PacedThread { sink.tick() }
   }
 
-  deinit { thread.join() }
+  deinit { thread.end(waiting: true) }
 
   package var underruns: Int { sink.underruns }
 
