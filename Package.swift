@@ -99,7 +99,7 @@ let package = Package(
       "TalkNodeTests",
       [
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
-        "TalkNode", "TalkSim",
+        "TalkNode", "TalkSim", "CAllocationProbe",
       ]),
     tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux", "CAllocationProbe", "CTestSupport"]),
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),

@@ -79,14 +79,37 @@ struct AvahiDiscoveryTests {
     let a = try AvahiDiscovery()
     try a.publish(instance: anna, port: 41_717, text: [])
     a.status(.busAbsent)
-    // Some more tries: none of them says so again, and none leaves a descriptor behind.
+    // Some more tries: none of them says so again, and none keeps a processor busy.
+    a.refresh()
+    var used = try avahiThreadTime()
     let end = BootClock.now() + .seconds(3)
     while BootClock.now() < end { a.events.wait(milliseconds: 100) }
     #expect(a.events.next() == nil)
+    #expect(try avahiThreadTime() - used < .milliseconds(200))
     avahi.order("bus")
     #expect(a.status(.daemonAbsent) == [.status(.daemonAbsent)])
+    a.refresh()
+    used = try avahiThreadTime()
+    a.events(within: .seconds(1), nil) { _ in false }
+    #expect(try avahiThreadTime() - used < .milliseconds(100))
     avahi.order("avahi")
     a.registered(anna)
+  }
+
+  /// The processor time of all Avahi threads of this process (proc(5), fields 14 and 15 of stat).
+  private func avahiThreadTime() throws -> Duration {
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+    var ticks = 0
+    for thread in threads {
+      // A thread that has ended meanwhile has no file.
+      guard
+        let stat = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8),
+        stat.contains("(talk-avahi)"), let rest = stat.split(separator: ")").last
+      else { continue }
+      let fields = rest.split(separator: " ")
+      ticks += (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+    }
+    return .milliseconds(1_000 * ticks / sysconf(Int32(_SC_CLK_TCK)))
   }
 
   @Test func aBusThatRestartsIsFoundAgain() throws {

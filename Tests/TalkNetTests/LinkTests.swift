@@ -49,11 +49,7 @@ import Testing
     try ip("link set v1 master br0")
     try ip("addr add 172.17.0.1/16 dev br0")
     try ip("link set br0 up")
-    // The bridge runs as soon as its port forwards.
-    let start = BootClock.now()
-    while !Link.current().contains(where: { $0.name == "br0" }),
-      BootClock.now() - start < .seconds(5)
-    {}
+    try waitForLinks(["br0"])
   }
 
   @Test func aSubnetHoldsItsHostsAndNoOthers() {

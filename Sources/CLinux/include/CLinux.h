@@ -119,9 +119,9 @@ struct talk_udp_made {
   int ipv4;
 };
 
-/// A non-blocking UDP socket, dual-stack (IPv4 alone where IPv6 is absent), not yet bound, with big
-/// buffers, DSCP EF, packet information and receive times.
-struct talk_udp_made talk_udp_socket(void);
+/// A non-blocking UDP socket, dual-stack (IPv4 alone where IPv6 is absent, or with `ipv4`), not yet
+/// bound, with big buffers, DSCP EF, packet information and receive times.
+struct talk_udp_made talk_udp_socket(int ipv4);
 /// Binds the socket to a port on all addresses, sharing it (SO_REUSEADDR) with sockets that are
 /// bound to a group or a broadcast address.
 int talk_udp_bind(int fd, int ipv4, uint16_t port);
