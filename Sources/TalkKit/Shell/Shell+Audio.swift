@@ -39,8 +39,9 @@ extension Shell {
   func pumpPlayback() {
     sound.playback.wake.drain()
     let now = BootClock.now()
-    while sound.playback.wanted >= Sound.quantum {
-      let quantum = unsafe UnsafeMutableBufferPointer(rebasing: sound.buffer[..<Sound.quantum])
+    while case let wanted = sound.playback.wanted, wanted > 0 {
+      let quantum = unsafe UnsafeMutableBufferPointer(
+        rebasing: sound.buffer[..<min(wanted, Sound.quantum)])
       unsafe node.render(into: quantum, now: now)
       unsafe sound.playback.write(UnsafeBufferPointer(quantum))
     }
