@@ -144,7 +144,8 @@ import Testing
       after = test_allocations()
       loop.stop()
     }
-    #expect(before > 0 && after == before)
+    #expect(before > 0 || test_counts_allocations() == 0)
+    #expect(after == before)
   }
 
   @Test func aSignalComesAsInput() throws {
