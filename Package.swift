@@ -77,31 +77,35 @@ let package = Package(
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
         "TalkNode", "TalkNet", "TalkAudio", "TalkDiscovery", "TalkStore", "CLinux",
       ]),
-    .executableTarget(name: "TalkCLI", dependencies: ["TalkKit"], swiftSettings: strict),
+    .executableTarget(
+      name: "TalkCLI", dependencies: ["TalkCore", "TalkKit"], swiftSettings: strict),
 
-    // Counts allocations and enters network namespaces; never shipped.
+    // Counts allocations in tests, by standing in for malloc in the test program.
+    .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
+    // Enters network namespaces in tests.
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     tests("TalkCoreTests", ["TalkCore"]),
     tests(
       "TalkCryptoTests", ["TalkCore", "TalkCrypto", "CSodium"]),
     tests("TalkWireTests", ["TalkCore", "TalkWire"]),
     tests(
-      "TalkSessionTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession"],
+      "TalkSessionTests",
+      ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "CAllocationProbe"],
       resources: [.copy("Vectors")]),
-    tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor"]),
+    tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
-    tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice"]),
+    tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice", "CAllocationProbe"]),
     tests(
       "TalkNodeTests",
       [
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
-        "TalkNode", "TalkSim",
+        "TalkNode", "TalkSim", "CAllocationProbe",
       ]),
-    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux", "CTestSupport"]),
-    tests("TalkAudioTests", ["TalkCore", "TalkAudio"]),
+    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux", "CAllocationProbe", "CTestSupport"]),
+    tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkKit"]),
+    tests("TalkKitTests", ["TalkCore", "TalkStore", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

@@ -1,4 +1,27 @@
+import Glibc
+import TalkKit
+
+/// The command `talkaround`.
 @main
 struct Main {
-  static func main() {}
+  static func main() {
+    signal(SIGPIPE, SIG_IGN)
+    let context = Context(
+      environment: Context.processEnvironment(), input: STDIN_FILENO, output: STDOUT_FILENO,
+      error: STDERR_FILENO, makeNode: makeNode)
+    exit(CommandTable.run(Array(CommandLine.arguments.dropFirst()), in: context))
+  }
+
+  /// Makes the node that `talkaround run` runs.
+  private static let makeNode: Context.NodeFactory = { options throws(NodeServiceError) in
+    let service = try NodeService(options)
+    for notice in service.notices { tell(notice) }
+    return service
+  }
+
+  private static func tell(_ notice: String) {
+    Context.write(Array("talkaround: \(notice)\n".utf8), to: STDERR_FILENO)
+  }
 }
+
+extension NodeService: RunnableNode {}

@@ -24,7 +24,7 @@ import TalkNet
 /// How it works: callbacks only note what happened; after each turn of the poll `advance` brings
 /// what there is in line with what is wanted. So nothing is freed inside its own callback, and a
 /// lost daemon, a lost bus and a first start are one path. A client with an error is freed whole:
-/// that closes its connection first, whereas freeing its objects one by one would wait 25 s for each.
+/// that closes its connection first, whereas freeing its objects one by one would wait 25 s each.
 @safe final class AvahiWorker {
   /// How long to wait before a new client, doubled from the first to the last (mesh.md).
   static let backoff = (first: Duration.milliseconds(100), last: Duration.seconds(2))

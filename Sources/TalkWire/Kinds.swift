@@ -15,7 +15,8 @@
 /// | request … report | `FloorMessage` | class by content |
 /// | voice | `VoiceHeader` 16, then frames | not padded |
 ///
-/// Numbers kept for later: 0x05 KICK, 0x08 channel settings, 0x21 loss report, 0x22 RELAY,
+/// Numbers kept for later: 0x05 KICK, 0x08 channel settings, 0x16 REVOKE, 0x17 IDLE (a heartbeat
+/// says both today), 0x21 loss report, 0x22 RELAY,
 /// 0x23 SEAT, 0x24 MBURST key, 0x25 note.
 package enum Kind: UInt8, Sendable, CaseIterable {
   /// Both public keys, nickname and signature: the first DATA each way (session.md).
@@ -43,10 +44,6 @@ package enum Kind: UInt8, Sendable, CaseIterable {
   case queue = 0x14
   /// The holder lets go of the floor.
   case release = 0x15
-  /// The holder must stop, with the reason.
-  case revoke = 0x16
-  /// The floor is free, and who keeps it.
-  case idle = 0x17
   /// Token, previous token and digest of the queue.
   case heartbeat = 0x18
   /// A requester no longer wants the floor.
@@ -81,6 +78,11 @@ package enum Plaintext {
   /// The size that a control body of `bodyCount` bytes is padded to, header included; nil when it
   /// is too long for any.
   package static func paddedSize(bodyCount: Int) -> Int? {
-    classes.first { headerSize + bodyCount <= $0 }
+    var index = 0
+    while index < classes.count {
+      if headerSize + bodyCount <= classes[index] { return classes[index] }
+      index += 1
+    }
+    return nil
   }
 }

@@ -1,3 +1,4 @@
+import CAllocationProbe
 import CTestSupport
 import Glibc
 import TalkCore
@@ -207,9 +208,9 @@ func loopback6(_ port: UInt16) -> Endpoint {
         while b.receive(into: batch) { batch.forEach { sum += $0.bytes.count } }
       }
       round()
-      let before = test_allocations()
+      let before = talk_probe_allocations()
       for _ in 0..<100 { round() }
-      return (test_allocations() - before, sum)
+      return (talk_probe_allocations() - before, sum)
     }
     #expect(allocations == 0)
     #expect(received == 101 * 100 * 112)

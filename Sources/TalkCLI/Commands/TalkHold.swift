@@ -1,0 +1,138 @@
+import Glibc
+import TalkKit
+
+/// `talkaround talk hold`: the key is down while this runs.
+struct TalkHold {
+  /// How often the key's level is sent again: 5 Hz, so that one lost beat of the node's 500 ms is
+  /// borne (floor.md).
+  static let beatMilliseconds: Int32 = 200
+
+  private let client: ControlClient
+  private let context: Context
+  /// True once the floor was ours.
+  private var wasPermitted = false
+  /// Why not, so far.
+  private var refusal: (text: String, code: Int32)?
+
+  init(client: ControlClient, context: Context) {
+    self.client = client
+    self.context = context
+  }
+
+  /// Holds until told to end; the exit code says whether the floor was ever ours.
+  mutating func run() throws(CommandError) -> Int32 {
+    let signals = SignalPipe([SIGINT, SIGTERM, SIGHUP])
+    _ = try client.ask(.subscribe)
+    var input = HeldInput(context.input)
+    _ = try client.ask(.talkHold)
+    while true {
+      var polled = [
+        pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: input.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let ready = unsafe poll(&polled, nfds_t(polled.count), Self.beatMilliseconds)
+      if polled[1].revents != 0 { break }
+      if polled[2].revents != 0, input.hasEnded() { break }
+      try takeEvents()
+      if ready == 0 || beatIsDue() { try beat() }
+    }
+    do { _ = try client.call(.talkRelease, patience: .seconds(1)) } catch {
+      throw CommandError(error)
+    }
+    if wasPermitted { return ExitCode.ok }
+    if let refusal { throw CommandError(message: refusal.text, exitCode: refusal.code) }
+    throw CommandError(message: "released before it was granted", exitCode: ExitCode.busy)
+  }
+
+  private var lastBeat: UInt64 = 0
+
+  private func milliseconds() -> UInt64 {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    return UInt64(now.tv_sec) * 1_000 + UInt64(now.tv_nsec) / 1_000_000
+  }
+
+  /// True when events kept the poll from running out.
+  private func beatIsDue() -> Bool {
+    milliseconds() - lastBeat >= UInt64(Self.beatMilliseconds)
+  }
+
+  private mutating func beat() throws(CommandError) {
+    lastBeat = milliseconds()
+    do { try client.send(.talkHold, notification: true) } catch { throw CommandError(error) }
+  }
+
+  private mutating func takeEvents() throws(CommandError) {
+    do throws(ControlError) {
+      while let incoming = try client.receive(.zero) {
+        guard case .event(let json) = incoming,
+          let event = JSONLine.decode(WatchEvent.self, json)
+        else { continue }
+        take(event)
+      }
+    } catch {
+      throw CommandError(error)
+    }
+  }
+
+  private mutating func take(_ event: WatchEvent) {
+    guard case .tone(let tone) = event.content else { return }
+    let told = ToneText(tone)
+    context.tell(told.line)
+    if tone.tone == "permit" { wasPermitted = true }
+    if let code = told.refusal { refusal = (told.line, code) }
+  }
+}
+
+/// A tone as a line for the person.
+struct ToneText {
+  let line: String
+  /// The exit code, where the tone says that the press led to nothing.
+  let refusal: Int32?
+
+  init(_ tone: ToneReport) {
+    let holder = tone.name.map(DisplayText.name) ?? "somebody"
+    let why = tone.reason?.meaning ?? "no reason was given"
+    switch tone.tone {
+    case "permit": (line, refusal) = ("speak now", nil)
+    case "busy":
+      let text = tone.reason.map { $0 == .busy ? "" : "; \($0.meaning)" } ?? ""
+      (line, refusal) = ("busy: \(holder) speaks\(text)", ExitCode.busy)
+    case "queued":
+      (line, refusal) = ("queued: place \(tone.place ?? 0), \(holder) speaks", ExitCode.busy)
+    case "limit-warning": (line, refusal) = ("the talk limit comes soon", nil)
+    case "cut": (line, refusal) = ("cut: \(why)", nil)
+    case "unheard": (line, refusal) = ("unheard: \(why)", ExitCode.unavailable)
+    default: (line, refusal) = (DisplayText.name(tone.tone), nil)
+    }
+  }
+}
+
+/// Standard input as a sign that the holder is alive: its end is a release.
+struct HeldInput {
+  /// For poll(2); -1 when the input says nothing: a plain file or device, a terminal that another
+  /// program has, or one whose end had come before we began (as with `ssh -n`).
+  private(set) var descriptor: Int32
+
+  init(_ input: Int32) {
+    descriptor = -1
+    var info = stat()
+    guard unsafe fstat(input, &info) == 0 else { return }
+    let kind = info.st_mode & S_IFMT
+    let isOurTerminal = isatty(input) == 1 && tcgetpgrp(input) == getpgrp()
+    guard kind == S_IFIFO || kind == S_IFSOCK || isOurTerminal else { return }
+    descriptor = input
+    var polled = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+    if unsafe poll(&polled, 1, 0) > 0, hasEnded() { descriptor = -1 }
+  }
+
+  /// Takes what has come; true once the end has.
+  mutating func hasEnded() -> Bool {
+    var chunk = [UInt8](repeating: 0, count: 256)
+    let got = unsafe chunk.withUnsafeMutableBytes { buffer in
+      unsafe read(descriptor, buffer.baseAddress!, buffer.count)
+    }
+    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)
+  }
+}

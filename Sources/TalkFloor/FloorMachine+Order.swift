@@ -1,0 +1,183 @@
+import TalkCore
+import TalkCrypto
+import TalkWire
+
+/// Whose token wins here (floor.md, "A listener with current token C meets token N").
+extension FloorMachine {
+  /// The highest jump of turns that is believed (floor.md, "Token and order").
+  static let turnJumpLimit: UInt64 = 1 << 20
+
+  /// How a token stands against the token of record.
+  enum Verdict {
+    /// It does not take its place.
+    case refused
+    /// It is the first one heard of, or newer than an idle or lapsed one.
+    case newer
+    /// Signed grants lead to it.
+    case succeeds
+    /// Its class stops the talker of record.
+    case preempts
+  }
+
+  /// Whether token `next` takes the place of the token of record, and why.
+  func judge(_ next: Token, talking: Bool, chain: [Grant], now: Instant) -> Verdict {
+    guard over.overSince(next.id) == nil else { return .refused }
+    if let member = members[next.id.holder] {
+      guard !talking || member.may(next.floorClass) else { return .refused }
+    } else {
+      guard next.id.holder == me else { return .refused }
+    }
+    guard let record else { return .newer }
+    guard next.id.turn <= highestTurn + Self.turnJumpLimit else { return .refused }
+    if descends(next, from: record.token, through: chain) { return .succeeds }
+    guard isLive(record, now: now) else {
+      if talking, next.floorClass.preempts { return .newer }
+      return isAhead(next.id, of: record.token.id) ? .newer : .refused
+    }
+    let higher = talking && next.floorClass.preempts && next.floorClass > record.token.floorClass
+    return higher ? .preempts : .refused
+  }
+
+  /// Rule 4: the higher turn, or at equal turns the smaller hash.
+  func isAhead(_ next: TokenID, of current: TokenID) -> Bool {
+    guard next.turn == current.turn else { return next.turn > current.turn }
+    return orderHash(next) < orderHash(current)
+  }
+
+  /// Of two talking holders that hear each other, true when `left` goes on: class, turn, hash.
+  func outranks(_ left: Token, _ right: Token) -> Bool {
+    if left.floorClass != right.floorClass,
+      left.floorClass.preempts || right.floorClass.preempts
+    {
+      return left.floorClass > right.floorClass
+    }
+    return isAhead(left.id, of: right.id)
+  }
+
+  /// The fair, unkeyed order of equal turns: BLAKE2b-64("talkaround floor v1" ‖ channel ‖ turn ‖
+  /// PeerID ‖ seat), the first 8 of 16 bytes, since libsodium's least output is 16.
+  func orderHash(_ id: TokenID) -> UInt64 {
+    var hash = Blake2b(size: 16)
+    hash.update("talkaround floor v1")
+    hash.update(channel.value)
+    hash.update(id.turn, width: 6)
+    hash.update(id.holder.value)
+    hash.update(UInt64(id.seat), width: 2)
+    return hash.finalize16().high
+  }
+
+  /// Rule 2: true when verified grants lead from `current` to `next`.
+  func descends(_ next: Token, from current: Token, through chain: [Grant]) -> Bool {
+    guard let start = chain.firstIndex(where: { $0.from.id == current.id }) else { return false }
+    var token = current
+    for grant in chain[start...] {
+      guard grant.from.id == token.id, grant.to.id.turn > grant.from.id.turn, verifies(grant)
+      else { return false }
+      token = grant.to
+    }
+    return token.id == next.id && token.floorClass == next.floorClass
+  }
+
+  /// True when a grant bears its granting holder's signature; those of record are known to.
+  func verifies(_ grant: Grant) -> Bool {
+    if record?.chain.contains(grant) == true { return true }
+    let holder = grant.from.id.holder
+    let key = holder == me ? identity.publicIdentity.signing : members[holder]?.signingKey
+    guard let key else { return false }
+    return Ed25519.verify(
+      grant.signature.bytes, of: grant.signedBytes(channel: channel), by: key)
+  }
+
+  /// Takes `next` as the token of record. A succession lets the last talker's buffered voice play
+  /// out; a pre-emption cuts it.
+  mutating func adopt(
+    _ next: Token, talking: Bool, chain: [Grant], firstHand: Bool, verdict: Verdict, now: Instant
+  ) {
+    let previous = record?.token ?? next
+    retireRecord(now: now, cut: verdict == .preempts)
+    record = Record(
+      token: next, talking: talking, chain: chain, previous: previous, lastHeard: now, since: now,
+      confirmed: firstHand)
+    noteTurn(next.id.turn)
+    nextHeartbeat = nil
+    if talking { emit(.talker(next)) }
+    if case .asking(var asking) = local {
+      asking.claim = nil
+      asking.sends = asking.queuedPlace == nil ? 0 : asking.sends
+      asking.nextSend = now + timers.requestRepeat
+      if talking, asking.queuedPlace == nil { asking.nextSend = now }
+      local = .asking(asking)
+    }
+  }
+
+  /// The token of record is over; if it was our burst, or one that is rendered, that ends.
+  mutating func retireRecord(now: Instant, cut: Bool) {
+    guard let record else { return }
+    over.insert(record.token.id, at: now)
+    repeats.removeAll { $0.token == record.token.id }
+    if record.token.id.holder == me {
+      if case .talking(let talking) = local, talking.token.id == record.token.id {
+        lastBurst = (talking.limitStart, now)
+        local = .quiet
+        emit(.stopTransmit(talking.token, .lost))
+        askAgain(after: talking, now: now)
+      }
+    } else if record.talking, !record.lapsed {
+      emit(cut ? .talkerCut(record.token) : .talkerDone(record.token, lastFrame: .max))
+    }
+  }
+
+  /// Our burst ended against our will: if the key is still down we wait for the floor.
+  mutating func askAgain(after talking: Talking, now: Instant) {
+    guard talking.tailUntil == nil else { return }
+    nextRequest += 1
+    local = .asking(
+      Asking(
+        request: nextRequest, seat: talking.token.id.seat,
+        floorClass: talking.token.floorClass, pressed: now, nextSend: now))
+  }
+
+  /// The lease of the talker of record ended here: nobody talks, as far as we know.
+  mutating func lapseIfDue(now: Instant) {
+    guard var current = record, current.talking, !current.lapsed,
+      current.token.id.holder != me
+    else { return }
+    let overLimit = now >= current.since + timers.talkLimit + timers.limitGrace
+    guard overLimit || now >= current.lastHeard + timers.lease else { return }
+    current.lapsed = true
+    record = current
+    emit(.talkerDone(current.token, lastFrame: .max))
+    guard case .asking(var asking) = local else { return }
+    // Successors claim in the order of the queue, so that one of them speaks, not all.
+    let place = asking.queuedPlace ?? 0
+    asking.queuedPlace = nil
+    asking.sends = 1
+    asking.nextSend = now + timers.successorStep * place
+    asking.claim = nil
+    local = .asking(asking)
+  }
+
+  /// Raises the highest turn seen, and the reserve on disk with it.
+  mutating func noteTurn(_ turn: UInt64) {
+    highestTurn = max(highestTurn, turn)
+    reserveAhead()
+  }
+
+  /// Asks for 1,024 more turns once half of the reserve is used.
+  mutating func reserveAhead() {
+    guard highestTurn + 512 > reserveAsked else { return }
+    reserveAsked = highestTurn + 1_024
+    emit(.reserveTurns(through: reserveAsked))
+  }
+
+  /// A turn above all that were seen; nil while the reserve is not on disk, or when turns ran out.
+  mutating func newTurn(above turn: UInt64) -> UInt64? {
+    let next = max(highestTurn, turn) + 1
+    guard next <= Token.turnLimit, turn <= highestTurn + Self.turnJumpLimit else { return nil }
+    guard next <= reserved else {
+      noteTurn(next - 1)
+      return nil
+    }
+    return next
+  }
+}

@@ -1,0 +1,346 @@
+package import TalkCore
+package import TalkWire
+
+/// What others say: voice, state, requests.
+extension FloorMachine {
+  /// A voice frame of `sender` came, opened under its own session: the token that it belongs to if
+  /// it may be heard, nil if it must not be.
+  package mutating func hears(
+    turn: UInt64, seat: UInt16, floorClass: FloorClass, from sender: PeerID, now: Instant
+  ) -> Token? {
+    fenceIfStalled(now: now)
+    lapseIfDue(now: now)
+    let token = Token(
+      id: TokenID(turn: turn, holder: sender, seat: seat), floorClass: floorClass)
+    return hearsTalker(token, chain: [], now: now) ? token : nil
+  }
+
+  /// The holder itself talks under `token`: true when that is the token of record now.
+  private mutating func hearsTalker(_ token: Token, chain: [Grant], now: Instant) -> Bool {
+    guard token.id.holder != me else { return false }
+    if let current = record, current.token.id == token.id {
+      guard current.talking, current.token.floorClass == token.floorClass else { return false }
+      guard now <= current.since + timers.talkLimit + timers.limitGrace else { return false }
+      confirm(now: now)
+      return true
+    }
+    let verdict = judge(token, talking: true, chain: chain, now: now)
+    if verdict != .refused {
+      adopt(
+        token, talking: true, chain: chain, firstHand: true, verdict: verdict, now: now)
+      return true
+    }
+    if case .talking(let talking) = local, over.overSince(token.id) == nil,
+      members[token.id.holder]?.may(token.floorClass) == true,
+      token.id.turn <= highestTurn + Self.turnJumpLimit, outranks(token, talking.token)
+    {
+      // Two holders hear each other and this one is ahead: we stop within this frame.
+      adopt(token, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
+      emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
+      return true
+    }
+    objectIfStale(token, now: now)
+    return false
+  }
+
+  /// The talker of record was heard at first hand: its lease starts again, and a lapsed token that
+  /// nobody succeeded resumes.
+  private mutating func confirm(now: Instant) {
+    guard record != nil else { return }
+    if !record!.confirmed {
+      let id = record!.token.id
+      repeats.removeAll { $0.token == id }
+    }
+    record!.confirmed = true
+    record!.lastHeard = now
+    guard record!.lapsed else { return }
+    record!.lapsed = false
+    emit(.talker(record!.token))
+    if case .asking(var asking) = local {
+      asking.claim = nil
+      asking.sends = 0
+      asking.nextSend = now
+      local = .asking(asking)
+    }
+  }
+
+  /// Tells a talker whose token is over here that it is, at most once in a while, some of us.
+  private mutating func objectIfStale(_ token: Token, now: Instant) {
+    guard let record, isSampled(token.id.turn) else { return }
+    let overSince = over.overSince(token.id)
+    if let overSince, now - overSince < timers.staleGrace { return }
+    if overSince == nil, isAhead(token.id, of: record.token.id) { return }
+    if let lastStale, now - lastStale < timers.staleInterval { return }
+    lastStale = now
+    emit(
+      .send(
+        .stale(
+          token: token, idle: !isLive(record, now: now),
+          age: age(of: overSince ?? record.lastHeard, now: now), highestTurn: highestTurn),
+        to: .peer(token.id.holder)))
+  }
+
+  /// Milliseconds since `instant`, as the wire holds them.
+  func age(of instant: Instant, now: Instant) -> UInt16 {
+    UInt16(clamping: (now - instant).wholeNanoseconds / 1_000_000)
+  }
+
+  /// True for about six members: enough answers, however many there are (invariant C1).
+  func isSampled(_ salt: UInt64) -> Bool {
+    let count = UInt64(presentCount)
+    guard count > 6 else { return true }
+    let mixed = (salt ^ me.value.low) &* 0x9e37_79b9_7f4a_7c15
+    return (mixed >> 32) % count < 6
+  }
+
+  /// An authenticated floor message of a member.
+  package mutating func receive(_ message: FloorMessage, from sender: PeerID, now: Instant) {
+    guard sender != me, members[sender] != nil else {
+      refusedMessages += 1
+      return
+    }
+    fenceIfStalled(now: now)
+    lapseIfDue(now: now)
+    switch message {
+    case .request(let request): receive(request, from: sender, now: now)
+    case .grant(let chain, let queue):
+      receiveGrant(chain, queue: queue, from: sender, now: now)
+    case .taken(let token, let talking, let chain, let entries):
+      receiveTaken(token, talking: talking, chain: chain, entries, from: sender, now: now)
+    case .heartbeat(let token, let talking, _, let digest):
+      guard token.id.holder == sender else { return }
+      receiveState(token, talking: talking, chain: [], now: now)
+      askForQueue(digest: digest, token: token, now: now)
+    case .release(let token, let lastFrame):
+      guard token.id.holder == sender else { return }
+      receiveRelease(token, lastFrame: lastFrame, now: now)
+    case .queue(let asking, let token, let entries):
+      receiveQueue(asking: asking, token, entries, from: sender, now: now)
+    case .cancel(let request, let requester, let seat):
+      guard requester == sender else { return }
+      receiveCancel(request, requester, seat: seat)
+    case .deny(let request, let seat, let reason):
+      guard case .asking(let asking) = local, asking.request == request, asking.seat == seat,
+        record?.token.id.holder == sender
+      else { return }
+      local = .quiet
+      emit(.denied(reason))
+    case .fence(let token): answerFence(token, from: sender, now: now)
+    case .stale(let token, let idle, _, let highest):
+      receiveStale(token, idle: idle, highestTurn: highest, now: now)
+    case .vacant, .alive, .none, .unreached: receiveAnswer(message, from: sender, now: now)
+    }
+  }
+
+  /// The holder or keeper itself says how its token stands.
+  private mutating func receiveState(
+    _ token: Token, talking: Bool, chain: [Grant], now: Instant
+  ) {
+    if talking {
+      _ = hearsTalker(token, chain: chain, now: now)
+      return
+    }
+    if record?.token.id == token.id {
+      if record!.talking { receiveRelease(token, lastFrame: .max, now: now) }
+      record!.lastHeard = now
+      return
+    }
+    let verdict = judge(token, talking: false, chain: chain, now: now)
+    guard verdict != .refused else { return }
+    adopt(token, talking: false, chain: chain, firstHand: true, verdict: verdict, now: now)
+  }
+
+  private mutating func receiveTaken(
+    _ token: Token, talking: Bool, chain: [Grant], _ entries: [QueueEntry],
+    from sender: PeerID, now: Instant
+  ) {
+    if token.id.holder == sender {
+      receiveState(token, talking: talking, chain: chain, now: now)
+    } else if token.id.holder != me,
+      judge(token, talking: talking, chain: chain, now: now) == .succeeds
+    {
+      adopt(
+        token, talking: talking, chain: chain, firstHand: false, verdict: .succeeds, now: now)
+    } else if case .asking(var asking) = local, members[token.id.holder]?.present == true,
+      record == nil || record!.token.id != token.id, token.id.holder != me
+    {
+      // A redirect: ask that holder too, and give it a window to answer.
+      let request = FloorRequest(
+        request: asking.request, requester: me, seat: asking.seat,
+        floorClass: asking.floorClass, spread: .direct, counter: highestTurn)
+      emit(.send(.request(request), to: .peer(token.id.holder)))
+      asking.claim?.until = now + timers.claimWindow
+      local = .asking(asking)
+    }
+    takeQueue(entries, of: token, now: now)
+  }
+
+  private mutating func receiveRelease(_ token: Token, lastFrame: UInt32, now: Instant) {
+    guard record?.token.id == token.id else {
+      if record == nil {
+        adopt(
+          token, talking: false, chain: [], firstHand: true, verdict: .newer, now: now)
+      }
+      over.insert(token.id, at: now)
+      return
+    }
+    over.insert(token.id, at: now)
+    guard record!.talking else { return }
+    let rendered = !record!.lapsed
+    record!.talking = false
+    record!.lapsed = false
+    record!.lastHeard = now
+    if rendered { emit(.talkerDone(token, lastFrame: lastFrame)) }
+    if case .asking(var asking) = local {
+      asking.queuedPlace = nil
+      asking.sends = 0
+      asking.nextSend = now
+      local = .asking(asking)
+    }
+  }
+
+  // MARK: The queue
+
+  private mutating func receiveQueue(
+    asking: Bool, _ token: Token, _ entries: [QueueEntry], from sender: PeerID, now: Instant
+  ) {
+    if asking {
+      guard isHolderOrKeeper else { return }
+      tellState(to: sender)
+    } else if token.id.holder == sender {
+      takeQueue(entries, of: token, now: now)
+    }
+  }
+
+  /// Takes over the queue of the token of record, and learns our own place from it.
+  mutating func takeQueue(_ entries: [QueueEntry], of token: Token, now: Instant) {
+    guard record?.token.id == token.id, !isHolderOrKeeper else { return }
+    queue.replace(with: entries)
+    guard case .asking(var asking) = local else { return }
+    let place = queue.place(of: me, seat: asking.seat)
+    if let place, queue.entries[place].request == asking.request {
+      let changed = asking.queuedPlace != place
+      asking.queuedPlace = place
+      asking.claim = nil
+      asking.nextSend = now + timers.queuedRepeat
+      local = .asking(asking)
+      if changed { emit(.queued(place: place + 1)) }
+    } else if asking.queuedPlace != nil {
+      asking.queuedPlace = nil
+      asking.sends = 0
+      asking.nextSend = now
+      local = .asking(asking)
+    }
+  }
+
+  /// Asks for the queue when the heartbeat's digest says that ours is another.
+  private mutating func askForQueue(digest: UInt32, token: Token, now: Instant) {
+    guard record?.token.id == token.id, digest != queue.digest else { return }
+    if let lastQueueAsk, now - lastQueueAsk < timers.talkingHeartbeat { return }
+    lastQueueAsk = now
+    emit(
+      .send(.queue(asking: true, token: token, entries: []), to: .peer(token.id.holder)))
+  }
+
+  private mutating func receiveCancel(_ request: UInt64, _ requester: PeerID, seat: UInt16) {
+    forwards.removeAll { $0.request == request && $0.requester == requester }
+    guard isHolderOrKeeper, let place = queue.place(of: requester, seat: seat),
+      queue.entries[place].request == request
+    else { return }
+    _ = queue.remove(requester, seat: seat)
+    announceQueue()
+  }
+
+  // MARK: Requests and grants
+
+  private mutating func receive(_ request: FloorRequest, from sender: PeerID, now: Instant) {
+    guard request.spread == .forwarded || request.requester == sender, request.requester != me,
+      members[request.requester] != nil,
+      request.counter <= highestTurn + Self.turnJumpLimit
+    else {
+      refusedMessages += 1
+      return
+    }
+    if isHolderOrKeeper {
+      giveWay(to: request, now: now)
+      answerAsHolder(request, from: sender, now: now)
+    } else if let record, let grant = record.chain.last, grant.request == request.request,
+      grant.to.id.holder == request.requester, grant.to.id == record.token.id
+    {
+      // Its grant was lost on the way: the same once more, whoever gave it.
+      emit(
+        .send(.grant(chain: record.chain, queue: queue.entries), to: .peer(request.requester)))
+    } else {
+      giveWay(to: request, now: now)
+      answerAsMember(request, now: now)
+    }
+  }
+
+  private mutating func receiveGrant(
+    _ chain: [Grant], queue entries: [QueueEntry], from sender: PeerID, now: Instant
+  ) {
+    guard let newest = chain.last, newest.to.id.turn > newest.from.id.turn, verifies(newest)
+    else {
+      refusedMessages += 1
+      return
+    }
+    passOnForwarded(chain, entries, newest, from: sender)
+    guard record?.token.id != newest.to.id else {
+      takeQueue(entries, of: newest.to, now: now)
+      return
+    }
+    let kept = newest.request == 0
+    let verdict = judge(newest.to, talking: !kept, chain: chain, now: now)
+    guard verdict != .refused else { return }
+    guard newest.to.id.holder == me else {
+      adopt(
+        newest.to, talking: !kept, chain: chain, firstHand: false, verdict: verdict, now: now)
+      takeQueue(entries, of: newest.to, now: now)
+      return
+    }
+    if case .asking(let asking) = local, asking.request == newest.request,
+      asking.seat == newest.to.id.seat
+    {
+      beginTalking(newest.to, chain: chain, request: asking.request, now: now)
+      queue.replace(with: entries)
+      emit(
+        .send(
+          .taken(token: newest.to, talking: true, chain: chain, queue: queue.entries),
+          to: .everyone))
+    } else {
+      takeUnwantedGrant(newest.to, chain: chain, entries, now: now)
+    }
+  }
+
+  /// The floor came to us though nobody here wants it any more: it goes to the next, or we keep it.
+  private mutating func takeUnwantedGrant(
+    _ token: Token, chain: [Grant], _ entries: [QueueEntry], now: Instant
+  ) {
+    let previous = record?.token ?? token
+    retireRecord(now: now, cut: false)
+    record = Record(
+      token: token, talking: false, chain: chain, previous: previous, lastHeard: now, since: now,
+      confirmed: true)
+    noteTurn(token.id.turn)
+    queue.replace(with: entries)
+    if case .asking(let asking) = local {
+      startOwnBurst(asking, now: now)
+      return
+    }
+    guard !grantNext(now: now) else { return }
+    over.insert(token.id, at: now)
+    keepIdle(now: now)
+    sendRepeated(
+      .release(token: token, lastFrame: 0), to: .everyone,
+      gaps: Array(timers.releaseRepeats.dropFirst()), token: nil, now: now)
+  }
+
+  private mutating func passOnForwarded(
+    _ chain: [Grant], _ entries: [QueueEntry], _ newest: Grant, from sender: PeerID
+  ) {
+    guard let index = forwards.firstIndex(where: { $0.request == newest.request }) else { return }
+    let requester = forwards.remove(at: index).requester
+    guard requester != sender, newest.to.id.holder == requester else { return }
+    emit(.send(.grant(chain: chain, queue: entries), to: .peer(requester)))
+  }
+}

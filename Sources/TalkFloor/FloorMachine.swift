@@ -1,0 +1,308 @@
+package import TalkCore
+package import TalkCrypto
+import TalkWire
+
+/// Who may speak on one channel: floor.md as a machine, with no server and no I/O.
+///
+/// How to drive it: tell it the members (`setMember`, `setPresent`), hand it every authenticated
+/// floor message (`receive`) and ask it for every voice frame whether it may be heard (`hears`);
+/// tell it the key (`press`, `release`). After each call perform all `effects` in order, and call
+/// `wake` at `deadline`. Where things are: the key in `+Key`, messages in `+Receive`, whose token
+/// wins in `+Order`, granting in `+Keeper`, claims without a keeper in `+Claim`.
+package struct FloorMachine {
+  /// The token of record here, talking or idle.
+  struct Record {
+    var token: Token
+    var talking: Bool
+    /// The last grants that led to it, newest last.
+    var chain: [Grant]
+    var previous: Token
+    /// Its last first-hand packet, or its grant.
+    var lastHeard: Instant
+    /// Since when its holder talks.
+    var since: Instant
+    /// True once its holder was heard under it.
+    var confirmed: Bool
+    /// True once its lease ended here.
+    var lapsed = false
+  }
+
+  /// A wish to claim the floor without the keeper's grant.
+  struct Claim {
+    var until: Instant
+    /// A member answered in a way that allows the claim.
+    var answered = false
+    var highestTurn: UInt64 = 0
+    /// Rival requests that were given way to.
+    var rivals: [UInt64] = []
+    /// Windows that ended without an answer.
+    var windows = 0
+  }
+
+  /// A press that waits for the floor.
+  struct Asking {
+    var request: UInt64
+    var seat: UInt16
+    var floorClass: FloorClass
+    var pressed: Instant
+    var nextSend: Instant
+    var sends = 0
+    var queuedPlace: Int?
+    var claim: Claim?
+  }
+
+  /// Our own burst.
+  struct Talking {
+    var token: Token
+    /// When the limit's clock started; earlier than the grant when a tap counts on.
+    var limitStart: Instant
+    var request: UInt64
+    var warned = false
+    var lastVoice: Instant
+    /// Set once the key is up: when the tail must be over.
+    var tailUntil: Instant?
+    /// Set while we may not send: when the question whether our token stands goes unanswered.
+    var fencedUntil: Instant?
+  }
+
+  /// What our key does.
+  enum Local {
+    /// Up, or down but spent: a new press is needed.
+    case quiet
+    case asking(Asking)
+    case talking(Talking)
+  }
+
+  /// Something that is sent again a few times.
+  struct Repeat {
+    var message: FloorMessage
+    var audience: FloorAudience
+    var token: TokenID?
+    var next: Instant
+    var left: Int
+    var interval: [Duration]
+  }
+
+  /// A request that we passed on to the keeper.
+  struct Forward {
+    var request: UInt64
+    var requester: PeerID
+    var until: Instant
+  }
+
+  /// Our own identity.
+  package let me: PeerID
+  /// The channel.
+  package let channel: ChannelID
+  /// The timers, equal for all members.
+  package let timers: FloorTimers
+  let identity: Identity
+
+  var members = OrderedTable<PeerID, FloorMember>(limit: 1_024)
+  var record: Record?
+  var over = RecentTokens()
+  var queue = FloorQueue()
+  var local = Local.quiet
+  var highestTurn: UInt64
+  var reserved: UInt64
+  var reserveAsked: UInt64
+  var nextRequest: UInt64
+  var repeats: [Repeat] = []
+  var forwards: [Forward] = []
+  var nextHeartbeat: Instant?
+  var idleInterval: Duration
+  let started: Instant
+  var lastStep: Instant
+  var lastHearsUs: Instant?
+  var lastStale: Instant?
+  var lastQueueAsk: Instant?
+  /// The limit's clock and the end of our last burst, so that tapping does not reset it.
+  var lastBurst: (limitStart: Instant, end: Instant)?
+  /// The last frame that the node sent in our burst.
+  var lastFrame: UInt32 = 0
+
+  /// What is to be done, in order.
+  package var effects = BoundedQueue<FloorEffect>(limit: 64)
+  /// Messages that were dropped because their sender may not say this.
+  package internal(set) var refusedMessages = 0
+
+  /// A machine that knows nobody yet.
+  ///
+  /// `reservedTurn` is the highest turn that may have been used before (from disk), and as such may
+  /// be used up to it already; `firstRequest` must be above every request id of earlier runs.
+  package init(
+    identity: Identity, channel: ChannelID, timers: FloorTimers, reservedTurn: UInt64,
+    firstRequest: UInt64, now: Instant
+  ) {
+    self.identity = identity
+    me = identity.publicIdentity.peerID
+    self.channel = channel
+    self.timers = timers
+    highestTurn = reservedTurn
+    reserved = reservedTurn
+    reserveAsked = reservedTurn
+    nextRequest = firstRequest
+    idleInterval = timers.idleHeartbeat
+    started = now
+    lastStep = now
+    reserveAhead()
+  }
+
+  /// Makes us the keeper of a channel that we have just created.
+  package mutating func becomeFirstKeeper(now: Instant) {
+    precondition(record == nil, "first keeper of a channel that has a token")
+    highestTurn += 1
+    let token = Token(
+      id: TokenID(turn: highestTurn, holder: me, seat: 0), floorClass: .normal)
+    record = Record(
+      token: token, talking: false, chain: [], previous: token, lastHeard: now, since: now,
+      confirmed: true)
+    nextHeartbeat = now + idleInterval
+  }
+
+  // MARK: Members
+
+  /// Adds a member, or renews what the roster says of it.
+  package mutating func setMember(_ peer: PeerID, _ member: FloorMember) {
+    var member = member
+    member.present = members[peer]?.present ?? false
+    members[peer] = member
+  }
+
+  /// Says whether a session with a member is up.
+  package mutating func setPresent(_ peer: PeerID, _ present: Bool, now: Instant) {
+    guard let index = members.index(of: peer), members[at: index].present != present else {
+      return
+    }
+    members[at: index].present = present
+    if present {
+      tellState(to: peer)
+    } else {
+      if isHolderOrKeeper, queue.removeAll(of: peer) { announceQueue() }
+      stopIfNobodyHears(now: now)
+    }
+  }
+
+  /// A member's authenticated presence says "I hear you".
+  package mutating func memberHearsUs(now: Instant) { lastHearsUs = now }
+
+  /// How many members are here besides us.
+  var presentCount: Int { members.values.reduce(0) { $0 + ($1.present ? 1 : 0) } }
+
+  /// The persisted reserve of turns went up.
+  package mutating func turnsReserved(through turn: UInt64) { reserved = max(reserved, turn) }
+
+  /// The reserve of turns could not be persisted: it is asked for again with the next turn.
+  package mutating func reserveFailed() { reserveAsked = reserved }
+
+  /// The loop ran late: leases go on by the lateness instead of declaring others dead.
+  package mutating func loopWasLate(by lateness: Duration) {
+    guard record != nil, record!.token.id.holder != me else { return }
+    record!.lastHeard += lateness
+  }
+
+  // MARK: Time
+
+  /// When `wake` wants to be called; none means never.
+  package var deadline: Instant? {
+    var earliest = nextHeartbeat
+    func consider(_ instant: Instant?) { earliest = .earliest(earliest, instant) }
+    for item in repeats { consider(item.next) }
+    for forward in forwards { consider(forward.until) }
+    if let record, record.talking, !record.lapsed, record.token.id.holder != me {
+      consider(record.lastHeard + timers.lease)
+      consider(record.since + timers.talkLimit + timers.limitGrace)
+    }
+    switch local {
+    case .quiet: break
+    case .asking(let asking):
+      consider(asking.nextSend)
+      consider(asking.claim?.until)
+    case .talking(let talking):
+      consider(talking.limitStart + timers.talkLimit)
+      if !talking.warned { consider(talking.limitStart + timers.limitWarning) }
+      consider(lastStep + timers.fence / 2)
+      consider(talking.tailUntil)
+      consider(talking.fencedUntil)
+    }
+    return earliest
+  }
+
+  /// Does what is due.
+  package mutating func wake(now: Instant) {
+    fenceIfStalled(now: now)
+    lapseIfDue(now: now)
+    wakeRepeats(now: now)
+    wakeForwards(now: now)
+    wakeLocal(now: now)
+    wakeHeartbeat(now: now)
+  }
+
+  private mutating func wakeRepeats(now: Instant) {
+    for index in repeats.indices where repeats[index].next <= now {
+      let item = repeats[index]
+      emit(.send(item.message, to: item.audience))
+      repeats[index].left -= 1
+      let step = item.interval.count - item.left
+      let gap = step < item.interval.count ? item.interval[step] : item.interval.last ?? .zero
+      repeats[index].next = now + gap
+    }
+    repeats.removeAll { $0.left <= 0 }
+  }
+
+  mutating func emit(_ effect: FloorEffect) {
+    effects.append(effect)
+  }
+
+  /// Sends now and again after each of `gaps`.
+  mutating func sendRepeated(
+    _ message: FloorMessage, to audience: FloorAudience, gaps: [Duration], token: TokenID?,
+    now: Instant
+  ) {
+    emit(.send(message, to: audience))
+    guard let first = gaps.first, repeats.count < 8 else { return }
+    repeats.append(
+      Repeat(
+        message: message, audience: audience, token: token, next: now + first, left: gaps.count,
+        interval: gaps))
+  }
+
+  // MARK: What others may know
+
+  /// True when the token of record is ours.
+  var isHolderOrKeeper: Bool { record?.token.id.holder == me }
+
+  /// True while the token's lease is alive here, at `now`.
+  func isLive(_ record: Record, now: Instant) -> Bool {
+    record.talking && !record.lapsed
+      && (record.token.id.holder == me || now < record.lastHeard + timers.lease)
+  }
+
+  /// True when a frame of our burst may leave at `now`: not when our loop has just stood still.
+  package mutating func mayTransmit(now: Instant) -> Bool {
+    fenceIfStalled(now: now)
+    if case .talking(let talking) = local { return talking.fencedUntil == nil }
+    return false
+  }
+
+  /// The state of the floor, for people.
+  package var snapshot: FloorSnapshot {
+    var snapshot = FloorSnapshot(
+      state: .idle, token: nil, since: nil, place: nil, queue: queue.entries, keeper: nil,
+      limit: timers.talkLimit, latestTurn: record?.token.id.turn ?? 0)
+    if let record {
+      if record.talking, !record.lapsed {
+        snapshot.state = record.token.id.holder == me ? .ours : .taken
+        snapshot.token = record.token
+        snapshot.since = record.since
+      } else {
+        snapshot.keeper = record.token.id.holder
+      }
+    }
+    if case .asking(let asking) = local {
+      snapshot.state = asking.queuedPlace == nil ? .requested : .queued
+      snapshot.place = asking.queuedPlace.map { $0 + 1 }
+    }
+    return snapshot
+  }
+}
