@@ -18,6 +18,7 @@ package import TalkCore
   /// The rest belongs to libpulse's thread.
   private nonisolated(unsafe) var uncorkedAt: UInt64 = 0
   private nonisolated(unsafe) var received = 0
+  private nonisolated(unsafe) var isOpen = false
 
   init(command: Wake) throws(AudioFault) {
     self.command = command
@@ -42,7 +43,12 @@ package import TalkCore
   func willUncork() {
     unsafe uncorkedAt = pa_rtclock_now()
     unsafe received = 0
+    unsafe isOpen = true
   }
+
+  /// libpulse's thread: the stream is stopped, moved to another device, or gone. What is still
+  /// under way does not count: it may be what a loudspeaker plays.
+  func didCork() { unsafe isOpen = false }
 
   /// libpulse's thread: takes everything that the stream has (pa_stream_peek, pa_stream_drop).
   /// Allocates nothing, locks nothing.
@@ -52,7 +58,7 @@ package import TalkCore
       var data: UnsafeRawPointer?
       var bytes = 0
       guard unsafe pa_stream_peek(stream, &data, &bytes) == 0, bytes > 0 else { break }
-      if isStarted.load(ordering: .acquiring) {
+      if unsafe isOpen, isStarted.load(ordering: .acquiring) {
         // No data but a length is a hole in the recording: the time has passed all the same.
         let samples = unsafe UnsafeBufferPointer(
           start: data?.assumingMemoryBound(to: Int16.self), count: data == nil ? 0 : bytes / 2)

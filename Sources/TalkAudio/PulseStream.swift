@@ -101,7 +101,7 @@ import TalkCore
     case .capture(let capture):
       guard shouldRun != isRunning else { return }
       unsafe PulseAudio.forget(pa_stream_flush(stream, nil, nil))
-      if shouldRun { capture.willUncork() }
+      if shouldRun { capture.willUncork() } else { capture.didCork() }
     case .playback(let playback):
       if shouldRun {
         unsafe playback.supply(stream, ask: !isRunning)
@@ -129,7 +129,10 @@ import TalkCore
     unsafe stream = nil
     phase = .none
     isRunning = false
-    if case .playback(let playback) = end { playback.didCork() }
+    switch end {
+    case .capture(let capture): capture.didCork()
+    case .playback(let playback): playback.didCork()
+    }
   }
 
   /// Lets go of the stream, and says why.

@@ -98,6 +98,11 @@ extension Node {
       guard let link = channel.peers[peer]?.link else { continue }
       seal(.presence, to: link, step) { body.write(to: &$0) }
     }
+    followPresence(channel, step)
+  }
+
+  /// Follows who came and went.
+  func followPresence(_ channel: Channel, _ step: Step) {
     while let event = channel.presence.nextEvent() {
       switch event {
       case .changed(let peer, let isPresent):
