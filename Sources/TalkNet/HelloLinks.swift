@@ -6,8 +6,8 @@ import CLinux
 /// Sends HELLOs to everybody on each link, and hears those of others, whatever our port is.
 ///
 /// They leave by the node's own socket, so that answers, media and HELLOs share one port. A node on
-/// port 41717 hears them on that socket too; one on another port holds receive-only sockets bound to
-/// the group and broadcast addresses alone, which take no unicast from the node that has the port.
+/// port 41717 hears them on that socket too; one on another port holds receive-only sockets bound
+/// to the group and broadcast addresses alone, which take no unicast from the port's owner.
 package final class HelloLinks {
   /// 239.255.41.17, in the range for an organisation's own use (RFC 2365).
   package static let group4: UInt32 = 0xefff_2911

@@ -145,7 +145,8 @@ import Testing
       after = talk_probe_allocations()
       loop.stop()
     }
-    #expect(before > 0 && after == before)
+    #expect(before > 0 || talk_probe_works() == 0)
+    #expect(after == before)
   }
 
   @Test func aSignalComesAsInput() throws {
