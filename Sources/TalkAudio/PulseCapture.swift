@@ -9,8 +9,11 @@ package import TalkCore
   /// How much sound may come at once and still be new: a sound card's period or two.
   private static let staleSlack = 960
 
+  /// What happens to the device, with its name and why it cannot be used.
   package let events: AudioEvents
+  /// Readable when there is something to do.
   package let wake: Wake
+  /// Captured samples; emptied by `start`.
   package let ring = SampleRing(capacity: AudioLimits.ring)
   let isStarted = Atomic<Bool>(false)
   private let command: Wake
@@ -26,14 +29,17 @@ package import TalkCore
     events = try AudioEvents(name: PulseAudio.kind, fault: .noServer(reason: "not yet connected"))
   }
 
+  /// How many samples were lost because nobody read the ring.
   package var overruns: Int { lost.load(ordering: .relaxed) }
 
+  /// Lets samples move, as soon as there is a stream.
   package func start() {
     ring.skip(ring.count)
     isStarted.store(true, ordering: .releasing)
     command.signal()
   }
 
+  /// Lets no more samples move.
   package func stop() {
     isStarted.store(false, ordering: .releasing)
     command.signal()

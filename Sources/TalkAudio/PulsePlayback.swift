@@ -9,6 +9,7 @@ import TalkCore
 /// too late, the server says that it ran dry, and gets silence: without, it would never ask again.
 @safe package final class PulsePlayback: PlaybackDevice {
   package let events: AudioEvents
+  /// Readable when there is something to do.
   package let wake: Wake
   let isStarted = Atomic<Bool>(false)
   private let ring = SampleRing(capacity: AudioLimits.ring)
@@ -25,23 +26,28 @@ import TalkCore
     events = try AudioEvents(name: PulseAudio.kind, fault: .noServer(reason: "not yet connected"))
   }
 
+  /// How often silence had to be played because nothing was written.
   package var underruns: Int { dry.load(ordering: .relaxed) }
 
+  /// How many samples should be written now; 0 while stopped.
   package var wanted: Int {
     guard isStarted.load(ordering: .relaxed) else { return 0 }
     return max(0, room.load(ordering: .acquiring) - ring.count)
   }
 
+  /// Hands over samples to be heard next; what exceeds the room is left out.
   package func write(_ samples: UnsafeBufferPointer<Int16>) {
     unsafe ring.write(samples)
     command.signal()
   }
 
+  /// Lets samples move, as soon as there is a stream.
   package func start() {
     isStarted.store(true, ordering: .releasing)
     command.signal()
   }
 
+  /// Lets no more samples move.
   package func stop() {
     isStarted.store(false, ordering: .releasing)
     command.signal()

@@ -15,8 +15,11 @@ package import TalkCore
     case asAsked
   }
 
+  /// What happens to the device, with its name and why it cannot be used.
   package let events: AudioEvents
+  /// Readable when there is something to do.
   package let wake: Wake
+  /// Captured samples; emptied by `start`.
   package let ring: SampleRing
   private let source: Source
   private let thread: PacedThread
@@ -38,11 +41,13 @@ package import TalkCore
   /// A file waits when nobody reads it; only silence after its end can be lost.
   package var overruns: Int { 0 }
 
+  /// Lets samples move, as soon as there is a stream.
   package func start() {
     ring.skip(ring.count)
     thread.start()
   }
 
+  /// Lets no more samples move.
   package func stop() { thread.stop() }
 
   /// What the thread uses.

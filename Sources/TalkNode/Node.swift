@@ -12,8 +12,8 @@ import TalkWire
 /// the time and entropy (`receive`, `wake`, `captured`, the commands); perform what the step
 /// recorded, in order; call `wake` at `deadline`. Start and stop the devices as `wantsCapture` and
 /// `wantsPlayback` say, and fill the speaker with `render`. Where things are: datagrams in
-/// `+Receive`, sessions' life in `+Sessions`, the floor's effects in `+Floor`, the key and our voice
-/// in `+Talk`, channels and joining in `+Channels`, finding peers in `+Discovery`.
+/// `+Receive`, sessions' life in `+Sessions`, the floor's effects in `+Floor`, the key and our
+/// voice in `+Talk`, channels and joining in `+Channels`, finding peers in `+Discovery`.
 package final class Node {
   /// What a node is told when it starts.
   package struct Configuration: Sendable {

@@ -42,7 +42,8 @@ extension ControlResult: Encodable {
   private enum NoKeys: CodingKey {}
 }
 
-/// An invite and the window in which it is answered. The line is a secret that no description shows.
+/// An invite and the window in which it is answered. The line is a secret that no description
+/// shows.
 package struct InviteGrant: Codable, Hashable, Sendable, CustomStringConvertible {
   /// The line `talk1…`.
   package var invite: String
