@@ -54,6 +54,9 @@ package final class Node {
   /// A peer that is away so long loses its session; it is looked for anew.
   static let forgetAway = Duration.seconds(20)
 
+  /// A loop that is later than this was not only busy: the machine slept.
+  static let longAbsence = Duration.seconds(10)
+
   /// Our own identity.
   package let me: PeerID
   let identity: Identity
@@ -166,12 +169,24 @@ package final class Node {
     forgetLongAway(channel, step)
   }
 
-  /// The loop ran late: what was not read in that time is nobody's fault (floor.md).
-  package func loopWasLate(by lateness: Duration) {
+  /// The loop ran late: what was not read in that time is nobody's fault (floor.md). After a sleep
+  /// of the machine every session key is dropped, and the members are called anew (session.md).
+  package func loopWasLate(by lateness: Duration, _ step: Step) {
+    guard lateness < Self.longAbsence else { return wakeUp(step) }
     for channel in channels.values {
       channel.floor.loopWasLate(by: lateness)
       channel.presence.excuse(lateness)
     }
+  }
+
+  private func wakeUp(_ step: Step) {
+    sessions.dropAll()
+    for channel in channels.values {
+      for peer in Array(channel.peers.keys) { forget(peer, of: channel, leaving: false, step) }
+      channel.helloSchedule.restart(now: step.now)
+    }
+    serviceSchedule.restart(now: step.now)
+    wakeDiscovery(step)
   }
 }
 

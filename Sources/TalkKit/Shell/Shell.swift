@@ -82,7 +82,7 @@ final class Shell {
       try connect()
       try loop.run(
         due: { _ in self.input { self.node.wake($0) } },
-        late: { late in self.node.loopWasLate(by: late) })
+        late: { late in self.input { self.node.loopWasLate(by: late, $0) } })
     } catch let error as NetError {
       throw .unavailable(error.description)
     } catch let error as ControlError {
