@@ -28,6 +28,7 @@ extension Shell {
       unsafe self.node.captured(
         UnsafeBufferPointer(rebasing: self.sound.buffer[..<count]), step)
     }
+    tellLevel(now: step.now)
   }
 
   /// The device whose samples are our voice now.
@@ -46,6 +47,7 @@ extension Shell {
       unsafe sound.playback.write(UnsafeBufferPointer(quantum))
     }
     followDevices()
+    tellLevel(now: now)
     loop.arm(Instant.earliest(node.deadline, sound.deadline))
   }
 

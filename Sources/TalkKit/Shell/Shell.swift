@@ -37,6 +37,8 @@ final class Shell {
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
   var stopping = false
+  /// When the level is told again.
+  var nextLevel = Instant.zero
 
   /// Opens everything that can fail.
   init(
