@@ -52,7 +52,7 @@ import Testing
         output: "ben b0000000  present  hears you  0.4 ms\n"
       ),
       Good(
-        line: "members --json crew", request: .members("crew"),
+        line: "members --json --channel crew", request: .members("crew"),
         output: String(decoding: JSONLine.encode(Sample.channel().members), as: UTF8.self) + "\n"),
       Good(line: "talk press", request: .talkPress, output: ""),
       Good(line: "talk release", request: .talkRelease, output: ""),
