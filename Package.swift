@@ -67,7 +67,7 @@ let package = Package(
     // The edges: each touches one part of the world.
     module("TalkNet", ["TalkCore", "CLinux"]),
     module("TalkAudio", ["TalkCore", "CPulse", "CSndfile", "CLinux"]),
-    module("TalkDiscovery", ["TalkCore", "CAvahi"]),
+    module("TalkDiscovery", ["TalkCore", "TalkNet", "CAvahi"]),
     module("TalkStore", ["TalkCore", "TalkCrypto"]),
 
     // The shell, and the command.
@@ -80,25 +80,30 @@ let package = Package(
     .executableTarget(
       name: "TalkCLI", dependencies: ["TalkCore", "TalkKit"], swiftSettings: strict),
 
+    // Counts allocations in tests, by standing in for malloc in the test program.
+    .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
+    // Enters network namespaces in tests.
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     tests("TalkCoreTests", ["TalkCore"]),
     tests(
       "TalkCryptoTests", ["TalkCore", "TalkCrypto", "CSodium"]),
     tests("TalkWireTests", ["TalkCore", "TalkWire"]),
     tests(
-      "TalkSessionTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession"],
+      "TalkSessionTests",
+      ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "CAllocationProbe"],
       resources: [.copy("Vectors")]),
     tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
-    tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice"]),
+    tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice", "CAllocationProbe"]),
     tests(
       "TalkNodeTests",
       [
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
-        "TalkNode", "TalkSim",
+        "TalkNode", "TalkSim", "CAllocationProbe",
       ]),
-    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux"]),
-    tests("TalkAudioTests", ["TalkCore", "TalkAudio"]),
-    tests("TalkDiscoveryTests", ["TalkCore", "TalkDiscovery"]),
+    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux", "CAllocationProbe", "CTestSupport"]),
+    tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
+    tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
     tests("TalkKitTests", ["TalkCore", "TalkStore", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),

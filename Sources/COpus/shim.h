@@ -6,4 +6,12 @@
 static inline int talk_opus_encoder_set(OpusEncoder *encoder, int request, opus_int32 value) {
   return opus_encoder_ctl(encoder, request, value);
 }
+
+static inline int talk_opus_encoder_get(OpusEncoder *encoder, int request, opus_int32 *value) {
+  return opus_encoder_ctl(encoder, request, value);
+}
+
+static inline int talk_opus_encoder_reset(OpusEncoder *encoder) {
+  return opus_encoder_ctl(encoder, OPUS_RESET_STATE);
+}
 #endif

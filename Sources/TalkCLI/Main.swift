@@ -17,7 +17,15 @@ struct Main {
   }
 
   /// Makes the node that `talkaround run` runs.
-  private static let makeNode: Context.NodeFactory = { _ throws(NodeServiceError) in
-    throw .unavailable("this build of talkaround holds no node; build the whole package")
+  private static let makeNode: Context.NodeFactory = { options throws(NodeServiceError) in
+    let service = try NodeService(options)
+    for notice in service.notices { tell(notice) }
+    return service
+  }
+
+  private static func tell(_ notice: String) {
+    Context.write(Array("talkaround: \(notice)\n".utf8), to: STDERR_FILENO)
   }
 }
+
+extension NodeService: RunnableNode {}

@@ -1,5 +1,5 @@
-/// Base32 (RFC 4648, section 6) without padding: lower case for lines, upper case for QR codes, read
-/// in any case.
+/// Base32 (RFC 4648, section 6) without padding: lower case for lines, upper case for QR codes,
+/// read in any case.
 package enum Base32 {
   private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
@@ -21,8 +21,8 @@ package enum Base32 {
     return upperCase ? text.uppercased() : text
   }
 
-  /// The bytes of `text`; nil for a letter outside the alphabet, an impossible length, or loose bits
-  /// at the end.
+  /// The bytes of `text`; nil for a letter outside the alphabet, an impossible length, or loose
+  /// bits at the end.
   package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var result: [UInt8] = []
     var pending: UInt32 = 0

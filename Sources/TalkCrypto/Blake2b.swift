@@ -3,8 +3,8 @@ package import TalkCore
 
 /// BLAKE2b (RFC 7693) of what is fed to it piece by piece (crypto_generichash(3)).
 ///
-/// The pieces are gathered and hashed at the end: libsodium's streaming state is over-aligned, which
-/// Swift cannot import, and what we hash is short.
+/// The pieces are gathered and hashed at the end: libsodium's streaming state is over-aligned,
+/// which Swift cannot import, and what we hash is short.
 package struct Blake2b {
   private var message: [UInt8] = []
   private let key: [UInt8]
@@ -72,8 +72,8 @@ package struct Blake2b {
   }
 }
 
-/// HMAC over BLAKE2b with 64 bytes of output and a block of 128 (RFC 2104), and Noise's HKDF over it
-/// (Noise rev 34, section 4.3). libsodium 1.0.18 has neither.
+/// HMAC over BLAKE2b with 64 bytes of output and a block of 128 (RFC 2104), and Noise's HKDF over
+/// it (Noise rev 34, section 4.3). libsodium 1.0.18 has neither.
 package enum HMACBlake2b {
   /// The keyed hash of `message`: 64 bytes.
   package static func authenticate(_ message: [UInt8], key: [UInt8]) -> [UInt8] {

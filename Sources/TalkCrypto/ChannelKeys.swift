@@ -1,8 +1,8 @@
 import CSodium
 package import TalkCore
 
-/// The keys that follow from a channel's secret of one epoch, S_n (session.md, "Secrets and names of
-/// a channel"): crypto_kdf_derive_from_key(S_n, id, "TalkArnd"). S_n is used for nothing else.
+/// The keys that follow from a channel's secret of one epoch, S_n (session.md, "Secrets and names
+/// of a channel"): crypto_kdf_derive_from_key(S_n, id, "TalkArnd"). S_n is used for nothing else.
 package struct ChannelKeys: Sendable {
   /// PSK_n: the pre-shared key of the handshake.
   package let psk: Secret
@@ -44,8 +44,8 @@ package struct ChannelKeys: Sendable {
     }
   }
 
-  /// The 8-byte tag by which members recognise a channel: BLAKE2b-64(K_tag, text), the first 8 bytes
-  /// of 16, read big-endian.
+  /// The 8-byte tag by which members recognise a channel: BLAKE2b-64(K_tag, text), the first 8
+  /// bytes of 16, read big-endian.
   package func tag(of text: [UInt8]) -> UInt64 {
     tagKey.withBytes { key in
       var hash = Blake2b(size: 16, key: key)

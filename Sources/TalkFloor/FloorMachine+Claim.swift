@@ -116,7 +116,7 @@ extension FloorMachine {
       note(turn)
       if record?.talking != true || record?.lapsed == true { asking.claim!.answered = true }
     case .alive(asking.request, let token, let age):
-      guard over.overSince(token.id) == nil else { break }
+      guard over.overSince(token.id) == nil, !overrides(asking, now: now) else { break }
       let left = timers.lease - .milliseconds(Int(age))
       asking.claim!.until = max(asking.claim!.until, now + max(left, .zero))
       asking.claim!.answered = false
@@ -133,8 +133,7 @@ extension FloorMachine {
   mutating func endClaimWindow(now: Instant) {
     guard case .asking(var asking) = local, var claim = asking.claim else { return }
     let live = record.map { isLive($0, now: now) } == true
-    let overridden =
-      live && asking.floorClass.preempts && asking.floorClass > record!.token.floorClass
+    let overridden = overrides(asking, now: now)
     if claim.answered || (overridden && hearsUs(now: now)), !live || overridden {
       asking.claim = nil
       startOwnBurst(asking, now: now, above: claim.highestTurn)

@@ -78,10 +78,21 @@ extension FloorMachine {
       emit(.send(.request(request), to: .peer(target)))
     } else {
       emit(.send(.request(request), to: .everyone))
-      if asking.claim == nil { asking.claim = Claim(until: now + timers.claimWindow) }
+      if asking.claim == nil {
+        let until =
+          overrides(asking, now: now)
+          ? asking.pressed + timers.emergencyClaim : now + timers.claimWindow
+        asking.claim = Claim(until: max(until, now))
+      }
     }
     asking.sends += 1
     asking.nextSend = now + repeatGap(asking)
+  }
+
+  /// True when our class may take the floor from the talker of record without its grant.
+  func overrides(_ asking: Asking, now: Instant) -> Bool {
+    guard let record, isLive(record, now: now), asking.floorClass.preempts else { return false }
+    return asking.floorClass > record.token.floorClass
   }
 
   private func repeatGap(_ asking: Asking) -> Duration {
@@ -115,7 +126,8 @@ extension FloorMachine {
     }
   }
 
-  /// Starts our burst as keeper, holder after ourselves, or claimer, under a token of our own making.
+  /// Starts our burst as keeper, holder after ourselves, or claimer, under a token of our own
+  /// making.
   mutating func startOwnBurst(_ asking: Asking, now: Instant, above turn: UInt64 = 0) {
     guard let turn = newTurn(above: turn) else {
       local = .asking(asking)

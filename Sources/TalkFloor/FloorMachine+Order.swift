@@ -143,7 +143,7 @@ extension FloorMachine {
       current.token.id.holder != me
     else { return }
     let overLimit = now >= current.since + timers.talkLimit + timers.limitGrace
-    guard overLimit || now > current.lastHeard + timers.lease else { return }
+    guard overLimit || now >= current.lastHeard + timers.lease else { return }
     current.lapsed = true
     record = current
     emit(.talkerDone(current.token, lastFrame: .max))

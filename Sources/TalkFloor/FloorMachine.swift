@@ -192,6 +192,9 @@ package struct FloorMachine {
   /// The persisted reserve of turns went up.
   package mutating func turnsReserved(through turn: UInt64) { reserved = max(reserved, turn) }
 
+  /// The reserve of turns could not be persisted: it is asked for again with the next turn.
+  package mutating func reserveFailed() { reserveAsked = reserved }
+
   /// The loop ran late: leases go on by the lateness instead of declaring others dead.
   package mutating func loopWasLate(by lateness: Duration) {
     guard record != nil, record!.token.id.holder != me else { return }
@@ -272,7 +275,7 @@ package struct FloorMachine {
   /// True while the token's lease is alive here, at `now`.
   func isLive(_ record: Record, now: Instant) -> Bool {
     record.talking && !record.lapsed
-      && (record.token.id.holder == me || now <= record.lastHeard + timers.lease)
+      && (record.token.id.holder == me || now < record.lastHeard + timers.lease)
   }
 
   /// True when a frame of our burst may leave at `now`: not when our loop has just stood still.
@@ -286,7 +289,7 @@ package struct FloorMachine {
   package var snapshot: FloorSnapshot {
     var snapshot = FloorSnapshot(
       state: .idle, token: nil, since: nil, place: nil, queue: queue.entries, keeper: nil,
-      limit: timers.talkLimit)
+      limit: timers.talkLimit, latestTurn: record?.token.id.turn ?? 0)
     if let record {
       if record.talking, !record.lapsed {
         snapshot.state = record.token.id.holder == me ? .ours : .taken

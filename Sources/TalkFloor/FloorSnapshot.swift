@@ -31,4 +31,6 @@ package struct FloorSnapshot: Hashable, Sendable {
   package var keeper: PeerID?
   /// The longest burst.
   package var limit: Duration
+  /// The number of the latest holding; 0 before the first.
+  package var latestTurn: UInt64
 }

@@ -5,12 +5,23 @@ package import TalkWire
 package struct PressSource: Hashable, Comparable, Sendable {
   /// Names the source; the shell gives each connection and device its own.
   package var id: UInt64
+  /// True when the node owns the key, so that nobody has to assert it again.
+  package var isOwned: Bool
 
-  /// Makes a source.
-  package init(id: UInt64) { self.id = id }
+  /// Makes a source that must assert its level again and again.
+  package init(id: UInt64) {
+    self.id = id
+    isOwned = false
+  }
 
-  /// The latch that `talk press` sets: owned by the node.
-  package static let latch = PressSource(id: 0)
+  /// Makes a source that the node owns.
+  package init(ownedID id: UInt64) {
+    self.id = id
+    isOwned = true
+  }
+
+  /// The latch that `talk press` sets.
+  package static let latch = PressSource(ownedID: 0)
 
   /// Orders by number.
   package static func < (left: PressSource, right: PressSource) -> Bool { left.id < right.id }
@@ -47,7 +58,7 @@ package struct KeyTable: Sendable {
 
   /// A source's key is down; false when too many keys are.
   package mutating func assert(_ source: PressSource, _ target: Target, now: Instant) -> Bool {
-    let expires = source == .latch ? nil : now + Self.assertionLifetime
+    let expires = source.isOwned ? nil : now + Self.assertionLifetime
     if let index = holds.index(of: source), holds[at: index].target == target {
       holds[at: index].expires = expires
       return true

@@ -78,6 +78,11 @@ package enum Plaintext {
   /// The size that a control body of `bodyCount` bytes is padded to, header included; nil when it
   /// is too long for any.
   package static func paddedSize(bodyCount: Int) -> Int? {
-    classes.first { headerSize + bodyCount <= $0 }
+    var index = 0
+    while index < classes.count {
+      if headerSize + bodyCount <= classes[index] { return classes[index] }
+      index += 1
+    }
+    return nil
   }
 }

@@ -1,4 +1,5 @@
-/// An invite and the window in which it is answered. The line is a secret that no description shows.
+/// An invite and the window in which it is answered. The line is a secret that no description
+/// shows.
 package struct InviteGrant: Codable, Hashable, Sendable, CustomStringConvertible {
   /// The line `talk1…`.
   package var invite: String

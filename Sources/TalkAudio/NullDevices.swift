@@ -1,0 +1,146 @@
+import Synchronization
+package import TalkCore
+
+/// A microphone that hears nothing: silence in real time. For nodes without sound, and tests.
+@safe package final class NullCapture: CaptureDevice {
+  package let events: AudioEvents
+  /// Readable when there is something to do.
+  package let wake: Wake
+  /// Captured samples; emptied by `start`.
+  package let ring: SampleRing
+  private let state: State
+  private let thread: PacedThread
+
+  /// What the thread uses.
+  private final class State: Sendable {
+    let ring = SampleRing(capacity: AudioLimits.ring)
+    let wake: Wake
+    let lost = Atomic<Int>(0)
+
+    init() throws(AudioFault) { wake = try Wake() }
+
+    func tick() {
+      let written = unsafe withUnsafeTemporaryAllocation(
+        of: Int16.self, capacity: AudioLimits.quantum
+      ) { samples in
+        unsafe samples.initialize(repeating: 0)
+        return unsafe ring.write(UnsafeBufferPointer(samples))
+      }
+      lost.add(AudioLimits.quantum - written, ordering: .relaxed)
+      wake.signal()
+    }
+  }
+
+  /// Makes the device, stopped.
+  package init() throws(AudioFault) {
+    let state = try State()
+    self.state = state
+    ring = state.ring
+    wake = state.wake
+    events = try AudioEvents(name: "null", fault: nil)
+    thread = try PacedThread { state.tick() }
+  }
+
+  deinit { thread.end(waiting: true) }
+
+  /// How many samples were lost because nobody read the ring.
+  package var overruns: Int { state.lost.load(ordering: .relaxed) }
+
+  /// Lets samples move, as soon as there is a stream.
+  package func start() {
+    ring.skip(ring.count)
+    thread.start()
+  }
+
+  /// Lets no more samples move.
+  package func stop() { thread.stop() }
+}
+
+/// A loudspeaker that nobody hears: takes samples in real time. For nodes without sound, and tests.
+@safe package final class NullPlayback: PlaybackDevice {
+  package let events: AudioEvents
+  /// Readable when there is something to do.
+  package let wake: Wake
+  private let sink: PacedSink
+  private let thread: PacedThread
+
+  /// Makes the device, stopped.
+  package init() throws(AudioFault) {
+    let sink = try unsafe PacedSink { _ in }
+    self.sink = sink
+    wake = sink.wake
+    events = try AudioEvents(name: "null", fault: nil)
+    thread = try PacedThread { sink.tick() }
+  }
+
+  deinit { thread.end(waiting: true) }
+
+  /// How often silence had to be played because nothing was written.
+  package var underruns: Int { sink.underruns }
+
+  /// How many samples should be written now; 0 while stopped.
+  package var wanted: Int { sink.wanted }
+
+  /// Hands over samples to be heard next; what exceeds the room is left out.
+  package func write(_ samples: UnsafeBufferPointer<Int16>) { unsafe sink.write(samples) }
+
+  /// Lets samples move, as soon as there is a stream.
+  package func start() {
+    sink.start()
+    thread.start()
+  }
+
+  /// Lets no more samples move.
+  package func stop() {
+    sink.stop()
+    thread.stop()
+  }
+}
+
+/// What the devices that play without a sound card share: 10 ms are taken out of a ring at a time,
+/// silence where it is short, and the loop is asked for the next 10.
+@safe final class PacedSink: Sendable {
+  let wake: Wake
+  private let ring = SampleRing(capacity: AudioLimits.ring)
+  private let isStarted = Atomic<Bool>(false)
+  private let dry = Atomic<Int>(0)
+  private let consume: @Sendable (UnsafeBufferPointer<Int16>) -> Void
+  private nonisolated(unsafe) let samples: UnsafeMutableBufferPointer<Int16>
+
+  init(consume: @escaping @Sendable (UnsafeBufferPointer<Int16>) -> Void) throws(AudioFault) {
+    unsafe self.consume = consume
+    unsafe samples = .allocate(capacity: AudioLimits.quantum)
+    unsafe samples.initialize(repeating: 0)
+    wake = try Wake()
+  }
+
+  deinit { unsafe samples.deallocate() }
+
+  var underruns: Int { dry.load(ordering: .relaxed) }
+
+  /// One quantum ahead of what plays.
+  var wanted: Int {
+    isStarted.load(ordering: .relaxed) ? max(0, AudioLimits.quantum - ring.count) : 0
+  }
+
+  func write(_ source: UnsafeBufferPointer<Int16>) { unsafe ring.write(source) }
+
+  func start() {
+    isStarted.store(true, ordering: .releasing)
+    wake.signal()
+  }
+
+  func stop() { isStarted.store(false, ordering: .releasing) }
+
+  /// The thread: plays the next 10 ms.
+  func tick() {
+    guard isStarted.load(ordering: .acquiring) else { return }
+    let got = unsafe ring.read(into: samples)
+    if got < AudioLimits.quantum {
+      dry.add(1, ordering: .relaxed)
+      unsafe UnsafeMutableBufferPointer(rebasing: samples[got...]).update(repeating: 0)
+    }
+    unsafe consume(UnsafeBufferPointer(samples))
+    wake.signal()
+  }
+}

@@ -1,0 +1,82 @@
+import CSndfile
+import Glibc
+
+/// A sound file that is read, as mono samples at 48 kHz, whatever it holds (libsndfile).
+@safe struct SoundFileReader: ~Copyable {
+  private static let blockFrames = 4_096
+  private static let channelLimit = 32
+  private static let rates = 4_000...384_000
+
+  private let file: OpaquePointer
+  private let channels: Int
+  private var resampler: Resampler
+  private var isDone = false
+
+  /// Opens the file at `path`, or standard input for "-" (sf_open, sf_open_fd).
+  init(path: String) throws(AudioFault) {
+    var info = SF_INFO()
+    let opened =
+      unsafe path == "-"
+      ? sf_open_fd(STDIN_FILENO, Int32(SFM_READ), &info, 0)
+      : sf_open(path, Int32(SFM_READ), &info)
+    guard let opened = unsafe opened else {
+      throw .unreadableFile(path: path, reason: unsafe String(cString: sf_strerror(nil)))
+    }
+    guard (1...Self.channelLimit).contains(Int(info.channels)),
+      Self.rates.contains(Int(info.samplerate))
+    else {
+      unsafe sf_close(opened)
+      throw .unreadableFile(
+        path: path, reason: "\(info.channels) channels at \(info.samplerate) Hz")
+    }
+    unsafe file = opened
+    channels = Int(info.channels)
+    resampler = Resampler(from: Int(info.samplerate))
+  }
+
+  deinit { unsafe sf_close(file) }
+
+  /// Appends the next samples to `output`, channels averaged; false at the end of the file, or
+  /// where it cannot be read (sf_readf_float).
+  mutating func read(into output: inout [Int16]) -> Bool {
+    guard !isDone else { return false }
+    var block = [Float](repeating: 0, count: Self.blockFrames * channels)
+    let got = Int(unsafe sf_readf_float(file, &block, sf_count_t(Self.blockFrames)))
+    guard got > 0 else {
+      isDone = true
+      resampler.flush(to: &output)
+      return false
+    }
+    let mono = (0..<got).map { frame in
+      block[frame * channels..<(frame + 1) * channels].reduce(0, +) / Float(channels)
+    }
+    resampler.append(mono, to: &output)
+    return true
+  }
+}
+
+/// A WAV file that is written: mono, 48 kHz, 16 bits; whole at every moment (libsndfile).
+@safe final class SoundFileWriter: Sendable {
+  private nonisolated(unsafe) let file: OpaquePointer
+
+  /// Makes the file at `path`, or empties it (sf_open).
+  init(path: String) throws(AudioFault) {
+    var info = SF_INFO()
+    info.samplerate = Int32(AudioLimits.sampleRate)
+    info.channels = 1
+    info.format = Int32(SF_FORMAT_WAV) | Int32(SF_FORMAT_PCM_16)
+    guard let opened = unsafe sf_open(path, Int32(SFM_WRITE), &info) else {
+      throw .unwritableFile(path: path, reason: unsafe String(cString: sf_strerror(nil)))
+    }
+    unsafe file = opened
+    _ = unsafe sf_command(opened, Int32(SFC_SET_UPDATE_HEADER_AUTO), nil, Int32(SF_TRUE))
+  }
+
+  deinit { unsafe sf_close(file) }
+
+  /// Appends `samples`; false when the file cannot take them (sf_write_short).
+  func write(_ samples: UnsafeBufferPointer<Int16>) -> Bool {
+    guard let start = samples.baseAddress else { return true }
+    return unsafe sf_write_short(file, start, sf_count_t(samples.count)) == samples.count
+  }
+}

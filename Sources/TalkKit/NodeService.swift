@@ -1,0 +1,62 @@
+import Foundation
+import TalkAudio
+import TalkCore
+import TalkCrypto
+import TalkNet
+import TalkNode
+import TalkStore
+
+/// A node that runs: state, sockets, sound, discovery and the control socket around one `Node`.
+///
+/// Make it, `run` it on a thread of yours (it returns when the node stops), `stop` it from any
+/// thread. `init` does everything that can be refused, so a failure is known before anything runs.
+public final class NodeService: Sendable {
+  private let options: NodeOptions
+  private let directory: StateDirectory
+  private let inputs: Mailbox<ShellInput>
+  /// Lines for a person that arose at the start.
+  public let notices: [String]
+
+  /// Opens the state and takes its lock.
+  public init(_ options: NodeOptions) throws(NodeServiceError) {
+    self.options = options
+    var notices: [String] = []
+    do {
+      try Crypto.start()
+    } catch {
+      throw .unavailable("libsodium does not start: reinstall the package libsodium23")
+    }
+    // A core dump would hold the secrets.
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    do throws(StoreError) {
+      let path: String
+      if let state = options.state {
+        path = state
+      } else {
+        path = try StateDirectory.defaultPath(environment: ProcessInfo.processInfo.environment)
+      }
+      directory = try StateDirectory(path: path)
+    } catch {
+      throw NodeServiceError(error)
+    }
+    if !Secret.canLockMemory {
+      notices.append("secrets may reach the swap: raise the limit of locked memory (ulimit -l)")
+    }
+    self.notices = notices
+    do {
+      inputs = try Mailbox(limit: 1_024)
+    } catch {
+      throw .unavailable(error.description)
+    }
+  }
+
+  /// Runs the node on this thread until it stops.
+  public func run() throws(NodeServiceError) {
+    let shell = try Shell(options: options, directory: directory, inputs: inputs)
+    try shell.run()
+  }
+
+  /// Stops the node; `run` returns once it has said goodbye.
+  public func stop() { inputs.post(.stop) }
+}

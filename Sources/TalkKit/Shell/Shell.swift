@@ -1,0 +1,274 @@
+import Foundation
+import TalkCore
+import TalkCrypto
+import TalkDiscovery
+import TalkMesh
+import TalkNet
+import TalkNode
+import TalkStore
+import TalkVoice
+
+/// Drives one node with the edges, on one thread (architecture.md, "The loop contract").
+///
+/// Every input goes through `input`: it sets the step's time, refills its entropy, lets the node
+/// work, and then performs what the step recorded, in order. Where things are: sound in `+Audio`,
+/// requests in `+Control`, answers and events in `+Report`, files in `+Store`.
+final class Shell {
+  let options: NodeOptions
+  let inputs: Mailbox<ShellInput>
+  let directory: StateDirectory
+  let loop: EventLoop
+  let socket: UDPSocket
+  let batch = ReceiveBatch()
+  let step = Step()
+  let node: Node
+  let writer: StoreWriter
+  var server: ControlServer?
+  var helloLinks: HelloLinks?
+  var networkWatch: NetworkWatch?
+  var signals: SignalWatch?
+  var discovery: AvahiDiscovery?
+  var resolver: Resolver?
+  var sound: Sound
+  var reserveTickets: [(ticket: UInt64, channel: ChannelID, turn: UInt64)] = []
+  var pendingPresses: [PendingPress] = []
+  var speech: Speech?
+  var avahiState = "off"
+  var startedPeers: StoredPeers
+  var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
+  var stopping = false
+
+  /// Opens everything that can fail.
+  init(
+    options: NodeOptions, directory: StateDirectory, inputs: Mailbox<ShellInput>
+  ) throws(NodeServiceError) {
+    self.options = options
+    self.directory = directory
+    self.inputs = inputs
+    let state = try StartState(directory: directory, nickname: options.nickname)
+    do {
+      loop = try EventLoop()
+      socket = try UDPSocket(port: options.port.map { .fixed($0) } ?? UDPSocket.automatic)
+    } catch {
+      throw .unavailable(error.description)
+    }
+    sound = try Sound(capture: options.capture, playback: options.playback)
+    let configuration = Node.Configuration(
+      nickname: state.nickname, boot: Entropy.number(),
+      startCount: UInt32(truncatingIfNeeded: state.boots), seed: Entropy.number(),
+      port: socket.port, sendsHellos: options.hello)
+    do {
+      node = try Node(
+        identity: state.identity, configuration: configuration, channels: state.channels,
+        current: state.current, now: BootClock.now())
+    } catch {
+      switch error {
+      case .codec(let codec): throw .unavailable(codec.description)
+      case .secretMemory: throw .unavailable("no memory for secrets; raise 'ulimit -l'")
+      }
+    }
+    startedPeers = state.peers
+    let mailbox = inputs
+    writer = StoreWriter(directory: directory) { mailbox.post(.stored($0)) }
+    node.announces = options.avahi
+    for notice in state.notices { Log.line(notice) }
+  }
+
+  // MARK: Running
+
+  /// Runs until the node is told to stop.
+  func run() throws(NodeServiceError) {
+    do {
+      try connect()
+      try loop.run(
+        due: { _ in self.input { self.node.wake($0) } },
+        late: { late in self.input { self.node.loopWasLate(by: late, $0) } })
+    } catch let error as NetError {
+      throw .unavailable(error.description)
+    } catch let error as ControlError {
+      throw NodeServiceError(error)
+    } catch let error as AddressError {
+      throw .usage(error.description)
+    } catch {
+      throw .unavailable("\(error)")
+    }
+    close()
+  }
+
+  private func connect() throws {
+    signals = try SignalWatch([SIGTERM, SIGINT, SIGHUP])
+    if let signals {
+      try loop.add(fd: signals.fd) { [unowned self] in
+        while signals.next() != nil { self.beginStop() }
+      }
+    }
+    try loop.add(fd: socket.fd) { [unowned self] in self.receive() }
+    try loop.add(fd: inputs.fd) { [unowned self] in
+      self.inputs.drain { self.take($0) }
+    }
+    networkWatch = try NetworkWatch(loop: loop) { [unowned self] links in
+      self.linksChanged(links)
+    }
+    helloLinks = try HelloLinks(
+      socket: socket, links: networkWatch?.links ?? [], loop: loop, batch: batch
+    ) { [unowned self] _ in self.receiveBatch() }
+    try connectSound()
+    try connectDiscovery()
+    server = try ControlServer(
+      path: ControlPath.resolve(
+        state: options.state, environment: ProcessInfo.processInfo.environment),
+      handler: ControlBridge(inputs: inputs))
+    linksChanged(networkWatch?.links ?? [])
+    input { step in
+      for entry in self.startedPeers.entries {
+        self.node.addRemembered(entry.endpoint, of: entry.channel, step)
+      }
+    }
+    Log.line("ready on UDP port \(socket.port), control socket \(server?.path ?? "")")
+  }
+
+  private func connectDiscovery() throws {
+    if options.avahi {
+      avahiState = "down"
+      let discovery = try AvahiDiscovery()
+      self.discovery = discovery
+      try loop.add(fd: discovery.events.fd) { [unowned self] in
+        discovery.events.drain { self.discovered($0) }
+      }
+    }
+    guard !options.staticPeers.isEmpty else { return }
+    let resolver = try Resolver()
+    self.resolver = resolver
+    try loop.add(fd: resolver.results.fd) { [unowned self] in
+      resolver.results.drain { result in
+        if result.endpoints.isEmpty { Log.line("peer \(result.name): no address found") }
+        self.input { step in
+          for endpoint in result.endpoints { self.node.addStaticPeer(endpoint, step) }
+        }
+      }
+    }
+    for text in options.staticPeers {
+      _ = resolver.resolve(try HostAndPort(text))
+    }
+  }
+
+  private func close() {
+    input { self.node.stop($0) }
+    savePeers()
+    discovery?.stop()
+    helloLinks?.cancel()
+    networkWatch?.cancel()
+    server?.close()
+    sound.close()
+    writer.close()
+  }
+
+  /// Ends the loop after this input.
+  func beginStop() {
+    guard !stopping else { return }
+    stopping = true
+    loop.stop()
+  }
+
+  private func take(_ input: ShellInput) {
+    switch input {
+    case .request(let request, let client, let reply): handle(request, client, reply)
+    case .clientGone(let client): clientGone(client)
+    case .stored(let completion): stored(completion)
+    case .stop: beginStop()
+    }
+  }
+
+  // MARK: The loop contract
+
+  /// Lets the node take one input and performs what it recorded.
+  func input(_ body: (Step) -> Void) {
+    step.now = BootClock.now()
+    unsafe step.entropy.refill { unsafe Entropy.fill($0) }
+    body(step)
+    perform()
+  }
+
+  /// Sends, then the rare effects, then the devices and the timer.
+  func perform() {
+    for outgoing in step.sends {
+      unsafe socket.append(
+        UnsafeRawBufferPointer(step.slab[outgoing.range]), to: outgoing.endpoint)
+    }
+    socket.flush()
+    for range in step.hellos {
+      for link in helloLinks?.links ?? [] {
+        unsafe helloLinks?.sendHello(UnsafeRawBufferPointer(step.slab[range]), on: link)
+      }
+    }
+    let cold = step.cold
+    step.removeAll()
+    for effect in cold { perform(effect) }
+    followDevices()
+    loop.arm(Instant.earliest(node.deadline, sound.deadline))
+  }
+
+  private func perform(_ effect: ColdEffect) {
+    switch effect {
+    case .reserveTurns(let channel, let turn): reserveTurns(channel, through: turn)
+    case .saveChannel(let channel): save(channel)
+    case .forgetChannel(let channel): writer.remove(channel)
+    case .publish(let instance, let txt):
+      do {
+        try discovery?.publish(instance: instance, port: socket.port, text: txt)
+      } catch {
+        Log.line("mDNS record refused: \(error)")
+      }
+    case .tell(let event): tell(event)
+    }
+  }
+
+  private func receive() {
+    guard socket.receive(into: batch) else { return }
+    receiveBatch()
+  }
+
+  private func receiveBatch() {
+    batch.forEach { datagram in
+      self.input { step in
+        unsafe self.node.receive(datagram.bytes, from: datagram.source, step)
+      }
+    }
+  }
+
+  // MARK: The network
+
+  private func linksChanged(_ links: [Link]) {
+    helloLinks?.update(links)
+    discovery?.refresh()
+    let addresses = links.filter { $0.kind != .loopback }.flatMap { link in
+      link.addresses.map { address in
+        LinkAddress(
+          interface: link.index, address: address.address,
+          prefixLength: UInt8(address.isIPv4 ? address.prefix - 96 : address.prefix),
+          isContainer: link.kind == .bridge)
+      }
+    }
+    input { self.node.linksChanged(addresses, $0) }
+  }
+
+  private func discovered(_ event: TalkDiscovery.DiscoveryEvent) {
+    switch event {
+    case .found(let service):
+      input {
+        self.node.found(
+          instance: service.instance, txt: service.text, at: [service.endpoint], $0)
+      }
+    case .collision: input { self.node.renewServiceRecord($0) }
+    case .status(let status):
+      avahiState = status == .running ? "running" : "down"
+      Log.line(status.description)
+      publish(
+        .discovery(
+          DiscoveryEvent(
+            source: "avahi", state: avahiState,
+            reason: status == .running ? nil : .avahiDown)))
+    case .lost, .published: break
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import TalkVoice
+package import TalkCore
+package import TalkFloor
+import TalkMesh
+
+/// What a person may know of a member.
+package struct MemberView: Hashable, Sendable {
+  /// Who.
+  package var id: PeerID
+  /// As it calls itself; untrusted.
+  package var nickname: String
+  /// True while it is heard.
+  package var isPresent: Bool
+  /// It said lately that it hears us.
+  package var hearsMe: Bool
+  /// We heard it lately.
+  package var iHear: Bool
+  /// The round trip, once measured.
+  package var roundTrip: Duration?
+  /// The part of what we send that it misses, 0 to 1.
+  package var lossTo: Double?
+  /// The part of what it sends that we miss, 0 to 1.
+  package var lossFrom: Double?
+  /// Its person wants to hear nothing.
+  package var isDeaf: Bool
+}
+
+/// Looking at the node.
+extension Node {
+  /// What people call us.
+  package var nickname: String { configuration.nickname }
+
+  /// The name of a channel; empty when there is none.
+  package func name(of id: ChannelID) -> String { channels[id]?.name ?? "" }
+
+  /// True while nobody has admitted us.
+  package func isJoining(_ id: ChannelID) -> Bool { channels[id]?.joining ?? false }
+
+  /// The floor of a channel.
+  package func floor(of id: ChannelID) -> FloorSnapshot? { channels[id]?.floor.snapshot }
+
+  /// How a member calls itself, ourselves included.
+  package func nickname(of peer: PeerID, on id: ChannelID) -> String {
+    peer == me ? nickname : channels[id]?.nickname(peer) ?? peer.short
+  }
+
+  /// True while frames of our voice leave.
+  package var isTransmitting: Bool { uplink.token != nil }
+
+  /// How loud our voice is, or the voice that is heard, in dB below full scale.
+  package var level: Double { uplink.token == nil ? downlink.level.rms : uplink.level.rms }
+
+  /// The members of a channel besides us, in the order of their ids.
+  package func members(of id: ChannelID, now: Instant) -> [MemberView] {
+    guard let channel = channels[id] else { return [] }
+    return channel.roster.members.filter { $0.id != me }.map { member in
+      let view = channel.presence.view(of: member.id, now: now)
+      return MemberView(
+        id: member.id, nickname: channel.nickname(member.id),
+        isPresent: view?.isPresent ?? false, hearsMe: view?.hearsMe ?? false,
+        iHear: view?.iHear ?? false, roundTrip: view?.roundTrip, lossTo: view?.lossTo,
+        lossFrom: view?.lossFrom, isDeaf: view?.isDeaf ?? false)
+    }
+  }
+}
