@@ -109,7 +109,8 @@ import Testing
       Bad(
         "invite", .object(["joiners": .integer(0)]), says: "invite 'joiners' must be from 1 to 64"),
       Bad(
-        "invite", .object(["joiners": .integer(65)]), says: "invite 'joiners' must be from 1 to 64"),
+        "invite", .object(["joiners": .integer(65)]),
+        says: "invite 'joiners' must be from 1 to 64"),
       Bad(
         "invite", .object(["joiners": .number(1.5)]),
         says: "invite 'joiners' must be a whole number"),

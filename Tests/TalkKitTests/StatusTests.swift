@@ -58,7 +58,8 @@ import Testing
         frames: 50, lost: 1, reason: .released)),
     .burst(
       BurstEvent(
-        channel: Sample.crew, turn: 3, speaker: Sample.ben, name: "ben", phase: .level, level: -20)),
+        channel: Sample.crew, turn: 3, speaker: Sample.ben, name: "ben", phase: .level,
+        level: -20)),
     .heard(Sample.heard(missed: ["cleo"])),
     Sample.tone("busy", reason: .busy, name: "ben"),
     .device(DeviceEvent(direction: .capture, state: .lost, device: nil, reason: .noSoundServer)),
