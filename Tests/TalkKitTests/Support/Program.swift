@@ -81,7 +81,7 @@ final class Program {
     for (number, end) in inside.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, end, Int32(number))
     }
-    _ = posix_spawn_file_actions_addchdir_np(&actions, folder)
+    _ = addFolder(&actions, folder)
     var argv = ([Self.path] + arguments).map { strdup($0) } + [nil]
     var envp = environment.map { strdup($0) } + [nil]
     defer { for text in argv + envp { free(text) } }
@@ -157,6 +157,6 @@ private func pipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 
 /// posix_spawn_file_actions_addchdir_np(3), which it lacks too.
 @_silgen_name("posix_spawn_file_actions_addchdir_np")
-private func posix_spawn_file_actions_addchdir_np(
+private func addFolder(
   _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ path: UnsafePointer<CChar>
 ) -> Int32
