@@ -35,7 +35,7 @@ import Testing
       Wrong(line: "stop now", message: "'stop' takes no argument 'now'"),
       Wrong(
         line: "channel create", message: "'channel create' takes one argument, NAME; it got 0"),
-      Wrong(line: "members a b", message: "'members' takes at most one argument, CHANNEL"),
+      Wrong(line: "join a b", message: "'join' takes at most one argument, FILE"),
       Wrong(
         line: "chanel --help", message: "no command is called 'chanel'; did you mean 'channel'?"),
     ]

@@ -47,11 +47,11 @@ import Testing
   @Test func `the end of standard input releases, and what comes before it does not`() throws {
     let fixture = try Fixture()
     let program = try Self.holding(fixture, .pipe)
-    try program.input?.write(contentsOf: Data("xyz\n".utf8))
+    program.write("xyz\n")
     #expect(fixture.node.wait { Self.holds($0) >= 3 })
     fixture.server.publish(Sample.tone("permit"), at: .zero)
     #expect(program.wait { $0.errors == "speak now\n" })
-    try program.input?.close()
+    program.endInput()
     #expect(program.end() == 0)
     #expect(fixture.node.requests.last == .talkRelease)
   }

@@ -1,16 +1,9 @@
 import Foundation
 import Glibc
 
-/// The built `talkaround`, run by a test beside a folder that holds its control socket.
-final class Program: @unchecked Sendable {
-  private let process = Process()
-  private let condition = NSCondition()
-  private var outputBytes: [UInt8] = []
-  private var errorBytes: [UInt8] = []
-  private var openStreams = 0
-  /// Where to write to its standard input; nil for other inputs.
-  let input: FileHandle?
-
+/// The built `talkaround`, run by a test beside a folder that holds its control socket. Its output
+/// is read by whoever waits, so that no thread pool has a say in when.
+final class Program {
   /// What the program's standard input is.
   enum Input {
     case pipe
@@ -23,140 +16,147 @@ final class Program: @unchecked Sendable {
   static let path = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
     .appendingPathComponent("talkaround").path
 
+  private(set) var identifier: pid_t = 0
+  private var streams: [(descriptor: Int32, bytes: [UInt8])] = []
+  private var writer: Int32 = -1
+  private var status: Int32?
+
   init(
     _ arguments: [String], state: String? = nil, input: Input = .null,
     environment: [String: String] = [:], folder: String = "/tmp"
   ) throws {
-    process.executableURL = URL(fileURLWithPath: Self.path)
-    process.arguments = (state.map { ["--state", $0] } ?? []) + arguments
-    process.environment = ["HOME": "/nonexistent"].merging(environment) { $1 }
-    process.currentDirectoryURL = URL(fileURLWithPath: folder)
-    var writer: FileHandle?
+    var inside: [Int32] = []
     switch input {
-    case .null: process.standardInput = FileHandle.nullDevice
+    case .null: inside.append(open("/dev/null", O_RDONLY | O_CLOEXEC))
+    case .terminal(let terminal): inside.append(fcntl(terminal.slave, F_DUPFD_CLOEXEC, 3))
     case .pipe, .text:
-      let pipe = Pipe()
-      process.standardInput = pipe
-      writer = pipe.fileHandleForWriting
-    case .terminal(let terminal):
-      process.standardInput = FileHandle(fileDescriptor: terminal.slave)
+      let (reader, writer) = Self.makePipe()
+      inside.append(reader)
+      self.writer = writer
     }
-    self.input = writer
-    if case .terminal(let terminal) = input {
-      process.standardOutput = FileHandle(fileDescriptor: terminal.slave)
-    } else {
-      process.standardOutput = collect { $0.outputBytes += $1 }
-    }
-    process.standardError = collect { $0.errorBytes += $1 }
-    try process.run()
-    if case .text(let text) = input {
-      try writer?.write(contentsOf: Data(text.utf8))
-      try writer?.close()
-    }
-  }
-
-  private func collect(_ add: @escaping @Sendable (Program, [UInt8]) -> Void) -> Pipe {
-    let pipe = Pipe()
-    openStreams += 1
-    pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-      let data = handle.availableData
-      if data.isEmpty { handle.readabilityHandler = nil }
-      self?.condition.withLock {
-        if let self {
-          add(self, [UInt8](data))
-          if data.isEmpty { self.openStreams -= 1 }
-        }
-        self?.condition.broadcast()
+    for index in 0..<2 {
+      if index == 0, case .terminal(let terminal) = input {
+        inside.append(fcntl(terminal.slave, F_DUPFD_CLOEXEC, 3))
+        streams.append((-1, []))
+        continue
       }
+      let (reader, writer) = Self.makePipe()
+      inside.append(writer)
+      streams.append((reader, []))
     }
-    return pipe
+    let all = (state.map { ["--state", $0] } ?? []) + arguments
+    let variables = ["HOME": "/nonexistent"].merging(environment) { $1 }
+    try spawn(all, variables.map { "\($0)=\($1)" }, inside, folder)
+    for end in inside { close(end) }
+    if case .text(let text) = input {
+      // A program may end without reading what it was given.
+      Glibc.signal(SIGPIPE, SIG_IGN)
+      write(text)
+      endInput()
+    }
   }
 
-  var identifier: pid_t { process.processIdentifier }
-  var output: String { condition.withLock { String(decoding: outputBytes, as: UTF8.self) } }
-  var errors: String { condition.withLock { String(decoding: errorBytes, as: UTF8.self) } }
+  deinit {
+    if status == nil {
+      kill(identifier, SIGKILL)
+      waitpid(identifier, nil, 0)
+    }
+    for stream in streams where stream.descriptor >= 0 { close(stream.descriptor) }
+    endInput()
+  }
 
-  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+  private static func makePipe() -> (Int32, Int32) {
+    var ends: [Int32] = [-1, -1]
+    // At once, so that no other test's program can inherit an end.
+    precondition(pipe2(&ends, O_CLOEXEC) == 0)
+    return (ends[0], ends[1])
+  }
+
+  private func spawn(
+    _ arguments: [String], _ environment: [String], _ inside: [Int32], _ folder: String
+  ) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (number, end) in inside.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, end, Int32(number))
+    }
+    _ = addFolder(&actions, folder)
+    var argv = ([Self.path] + arguments).map { strdup($0) } + [nil]
+    var envp = environment.map { strdup($0) } + [nil]
+    defer { for text in argv + envp { free(text) } }
+    let failed = posix_spawn(&identifier, Self.path, &actions, nil, &argv, &envp)
+    guard failed == 0 else { throw POSIXError(.init(rawValue: failed) ?? .EIO) }
+  }
+
+  func write(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let put = rest.withUnsafeBytes { Glibc.write(writer, $0.baseAddress, $0.count) }
+      guard put > 0 else { return }
+      rest.removeFirst(put)
+    }
+  }
+
+  func endInput() {
+    if writer >= 0 { close(writer) }
+    writer = -1
+  }
+
+  var output: String { String(decoding: streams[0].bytes, as: UTF8.self) }
+  var errors: String { String(decoding: streams[1].bytes, as: UTF8.self) }
+
+  func signal(_ number: Int32) { kill(identifier, number) }
 
   /// Waits, at most ten seconds, until `predicate` holds of what was written.
   func wait(until predicate: (Program) -> Bool) -> Bool {
     let deadline = Date(timeIntervalSinceNow: 10)
     while !predicate(self) {
       guard Date() < deadline else { return false }
-      condition.withLock { _ = condition.wait(until: Date(timeIntervalSinceNow: 0.05)) }
+      readSome()
     }
     return true
   }
 
-  /// Waits for the end and all output; the exit code, or minus the signal that ended it.
-  func end() -> Int32 {
-    process.waitUntilExit()
-    _ = wait { program in program.condition.withLock { program.openStreams == 0 } }
-    let code = process.terminationStatus
-    return process.terminationReason == .exit ? code : -code
+  /// Takes what was written, waiting a little for it.
+  private func readSome() {
+    var polled = streams.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+    poll(&polled, nfds_t(polled.count), 20)
+    for (index, entry) in polled.enumerated() where entry.revents != 0 {
+      var chunk = [UInt8](repeating: 0, count: 65_536)
+      let got = chunk.withUnsafeMutableBytes { read(entry.fd, $0.baseAddress, $0.count) }
+      if got > 0 {
+        streams[index].bytes += chunk[..<got]
+      } else {
+        close(entry.fd)
+        streams[index].descriptor = -1
+      }
+    }
+  }
+
+  /// Waits, at most ten seconds, for the end and all output: the exit code, or minus the signal
+  /// that ended it; nil when it does not end.
+  func end() -> Int32? {
+    guard wait(until: { $0.streams.allSatisfy { $0.descriptor < 0 } && $0.hasEnded }) else {
+      return nil
+    }
+    let code = status ?? 0
+    return code & 0x7f == 0 ? code >> 8 & 0xff : -(code & 0x7f)
+  }
+
+  private var hasEnded: Bool {
+    var code: Int32 = 0
+    if status == nil, waitpid(identifier, &code, WNOHANG) == identifier { status = code }
+    return status != nil
   }
 }
 
-/// A pseudo-terminal: a program has one end, the test the other.
-final class Terminal: @unchecked Sendable {
-  let master: Int32
-  let slave: Int32
-  private var text: [UInt8] = []
+/// pipe2(2), which Swift's Glibc module lacks.
+@_silgen_name("pipe2")
+private func pipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 
-  init(columns: UInt16 = 80, rows: UInt16 = 24) {
-    // Swift's Glibc module lacks posix_openpt(3) and its kin; these are what they do on Linux.
-    master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-    var unlock: Int32 = 0
-    _ = ioctl(master, 0x4004_5431, &unlock)
-    var number: UInt32 = 0
-    _ = ioctl(master, 0x8004_5430, &number)
-    slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
-    resize(columns: columns, rows: rows)
-    _ = fcntl(master, F_SETFL, O_NONBLOCK)
-  }
-
-  deinit {
-    close(master)
-    close(slave)
-  }
-
-  func resize(columns: UInt16, rows: UInt16) {
-    var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
-    _ = ioctl(master, UInt(TIOCSWINSZ), &size)
-  }
-
-  func type(_ text: String) {
-    _ = Array(text.utf8).withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
-  }
-
-  /// The modes that a program may change.
-  var modes: [tcflag_t] {
-    var settings = termios()
-    tcgetattr(slave, &settings)
-    return [settings.c_lflag, settings.c_iflag, settings.c_oflag]
-  }
-
-  var echoes: Bool { modes[0] & tcflag_t(ECHO) != 0 }
-
-  /// Everything that was shown so far.
-  var shown: String {
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let got = chunk.withUnsafeMutableBytes { read(master, $0.baseAddress, $0.count) }
-      guard got > 0 else { break }
-      text += chunk[..<got]
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  /// Waits, at most ten seconds, until `predicate` holds of what was shown.
-  func wait(until predicate: (String) -> Bool) -> Bool {
-    let deadline = Date(timeIntervalSinceNow: 10)
-    while !predicate(shown) {
-      guard Date() < deadline else { return false }
-      var polled = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
-      poll(&polled, 1, 50)
-    }
-    return true
-  }
-}
+/// posix_spawn_file_actions_addchdir_np(3), which it lacks too.
+@_silgen_name("posix_spawn_file_actions_addchdir_np")
+private func addFolder(
+  _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ path: UnsafePointer<CChar>
+) -> Int32
