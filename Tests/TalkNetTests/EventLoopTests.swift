@@ -148,16 +148,4 @@ import Testing
     #expect(before > 0 || talk_probe_works() == 0)
     #expect(after == before)
   }
-
-  @Test func aSignalComesAsInput() throws {
-    let box = Box<[Int32?]>()
-    let thread = try NodeThread(name: "signals") {
-      guard let watch = try? SignalWatch([SIGUSR2]) else { return }
-      let before = watch.next()
-      raise(SIGUSR2)
-      box.value = [before, watch.next(), watch.next()]
-    }
-    thread.join()
-    #expect(box.value == [nil, SIGUSR2, nil])
-  }
 }

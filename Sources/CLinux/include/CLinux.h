@@ -1,4 +1,4 @@
-// What Swift's Glibc module does not show of Linux: epoll, timerfd, eventfd, signalfd, getrandom,
+// What Swift's Glibc module does not show of Linux: epoll, timerfd, eventfd, getrandom,
 // recvmmsg and sendmmsg with packet information, multicast options, netlink, interface lists.
 // Every name is prefixed with talk_, so that nothing can clash. Functions return -1 and set errno
 // on failure unless they say otherwise.
@@ -37,13 +37,6 @@ int talk_timerfd(void);
 
 /// Lets the timer fire once at `nanoseconds` on CLOCK_BOOTTIME; 0 disarms it.
 int talk_timerfd_set(int fd, uint64_t nanoseconds);
-
-/// Blocks the signals in the calling thread (and those that it makes later) and returns a
-/// signalfd(2) for them.
-int talk_signalfd(const int *signals, int count);
-
-/// The next signal number from a signalfd; 0 when none waits.
-int talk_signalfd_next(int fd);
 
 /// Names the calling thread, for top(1) and debuggers; at most 15 bytes.
 void talk_name_thread(const char *name);

@@ -48,7 +48,7 @@ extension Shell {
     }
     followDevices()
     tellLevel(now: now)
-    loop.arm(Instant.earliest(node.deadline, sound.deadline))
+    armTimer()
   }
 
   /// Starts and stops the devices as the node wants them.

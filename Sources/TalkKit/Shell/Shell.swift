@@ -26,7 +26,6 @@ final class Shell {
   var server: ControlServer?
   var helloLinks: HelloLinks?
   var networkWatch: NetworkWatch?
-  var signals: SignalWatch?
   var discovery: AvahiDiscovery?
   var resolver: Resolver?
   var sound: Sound
@@ -98,12 +97,6 @@ final class Shell {
   }
 
   private func connect() throws {
-    signals = try SignalWatch([SIGTERM, SIGINT, SIGHUP])
-    if let signals {
-      try loop.add(fd: signals.fd) { [unowned self] in
-        while signals.next() != nil { self.beginStop() }
-      }
-    }
     try loop.add(fd: socket.fd) { [unowned self] in self.receive() }
     try loop.add(fd: inputs.fd) { [unowned self] in
       self.inputs.drain { self.take($0) }
@@ -207,7 +200,14 @@ final class Shell {
     step.removeAll()
     for effect in cold { perform(effect) }
     followDevices()
-    loop.arm(Instant.earliest(node.deadline, sound.deadline))
+    armTimer()
+  }
+
+  /// Arms the timer for what is due next. What was due before counts from now: how late the loop is
+  /// says something of the loop, not of a machine that asks to be woken at once.
+  func armTimer() {
+    let due = Instant.earliest(node.deadline, sound.deadline)
+    loop.arm(due.map { max($0, BootClock.now()) })
   }
 
   private func perform(_ effect: ColdEffect) {
