@@ -27,12 +27,6 @@ import Synchronization
     written.load(ordering: .acquiring) - read.load(ordering: .acquiring)
   }
 
-  /// How many samples the producer has written since the start.
-  public var totalWritten: Int { written.load(ordering: .acquiring) }
-
-  /// How many samples the consumer has taken since the start.
-  public var totalRead: Int { read.load(ordering: .acquiring) }
-
   /// Producer only: appends samples, as many as fit, and returns how many did.
   @discardableResult
   public func write(_ source: UnsafeBufferPointer<Int16>) -> Int {

@@ -73,7 +73,6 @@ package final class Node {
   let uplink: Uplink
   let downlink: Downlink
   var serviceSchedule: ServiceRecordSchedule
-  var clones: CloneWatch
   var helloCounter: UInt64 = 0
   var nextRequestBase: UInt64
   /// Endpoints that are tried for every channel.
@@ -102,7 +101,6 @@ package final class Node {
     candidates = CandidateTable(
       own: me, bootInstance: configuration.boot, seed: configuration.seed ^ 0xca4d)
     serviceSchedule = ServiceRecordSchedule(now: now)
-    clones = CloneWatch(own: me, bootInstance: configuration.boot, started: now)
     nextRequestBase = UInt64(configuration.startCount) << 32
     do {
       uplink = try Uplink()
