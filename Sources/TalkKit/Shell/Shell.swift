@@ -178,14 +178,28 @@ final class Shell {
 
   /// Lets the node take one input and performs what it recorded.
   func input(_ body: (Step) -> Void) {
-    step.now = BootClock.now()
+    take(at: BootClock.now(), body)
+    settle()
+  }
+
+  /// One input of several that come at once: everything that the step recorded is performed before
+  /// the next; `settle` follows the last.
+  private func take(at time: Instant, _ body: (Step) -> Void) {
+    step.now = time
     unsafe step.entropy.refill { unsafe Entropy.fill($0) }
     body(step)
     perform()
   }
 
-  /// Sends, then the rare effects, then the devices and the timer.
-  func perform() {
+  /// What is needed once after any number of inputs: devices and timer.
+  private func settle() {
+    followDevices()
+    armTimer()
+  }
+
+  /// Sends, then the rare effects.
+  private func perform() {
+    guard !step.isEmpty else { return step.slab.removeAll() }
     for outgoing in step.sends {
       unsafe socket.append(
         UnsafeRawBufferPointer(step.slab[outgoing.range]), to: outgoing.endpoint)
@@ -199,8 +213,6 @@ final class Shell {
     let cold = step.cold
     step.removeAll()
     for effect in cold { perform(effect) }
-    followDevices()
-    armTimer()
   }
 
   /// Arms the timer for what is due next. What was due before counts from now: how late the loop is
@@ -231,11 +243,13 @@ final class Shell {
   }
 
   private func receiveBatch() {
+    let now = BootClock.now()
     batch.forEach { datagram in
-      self.input { step in
-        unsafe self.node.receive(datagram.bytes, from: datagram.source, step)
+      take(at: now) { step in
+        unsafe node.receive(datagram.bytes, from: datagram.source, step)
       }
     }
+    settle()
   }
 
   // MARK: The network
