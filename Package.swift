@@ -82,7 +82,7 @@ let package = Package(
 
     // Counts allocations in tests, by standing in for malloc in the test program.
     .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
-    // Counts allocations and enters network namespaces; never shipped.
+    // Enters network namespaces in tests.
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     tests("TalkCoreTests", ["TalkCore"]),
     tests(
@@ -99,9 +99,9 @@ let package = Package(
       "TalkNodeTests",
       [
         "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkFloor", "TalkMesh", "TalkVoice",
-        "TalkNode", "TalkSim",
+        "TalkNode", "TalkSim", "CAllocationProbe",
       ]),
-    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux", "CTestSupport"]),
+    tests("TalkNetTests", ["TalkCore", "TalkNet", "CLinux", "CAllocationProbe", "CTestSupport"]),
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -39,23 +38,6 @@ int talk_timerfd_set(int fd, uint64_t nanoseconds) {
   struct itimerspec spec = {.it_value = {.tv_sec = (time_t)(nanoseconds / 1000000000u),
                                          .tv_nsec = (long)(nanoseconds % 1000000000u)}};
   return timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
-}
-
-int talk_signalfd(const int *signals, int count) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int i = 0; i < count; i++) sigaddset(&set, signals[i]);
-  int failure = pthread_sigmask(SIG_BLOCK, &set, NULL);
-  if (failure != 0) {
-    errno = failure;
-    return -1;
-  }
-  return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-int talk_signalfd_next(int fd) {
-  struct signalfd_siginfo info;
-  return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
 }
 
 void talk_name_thread(const char *name) { (void)pthread_setname_np(pthread_self(), name); }

@@ -38,16 +38,16 @@ static int open_socket(int family) {
   return socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
 }
 
-struct talk_udp_made talk_udp_socket(void) {
-  struct talk_udp_made made = {open_socket(AF_INET6), 0};
-  if (made.fd >= 0) {
+struct talk_udp_made talk_udp_socket(int ipv4) {
+  struct talk_udp_made made = {open_socket(ipv4 ? AF_INET : AF_INET6), ipv4};
+  if (made.fd >= 0 && !ipv4) {
     // A kernel with IPv6 off by sysctl still makes the socket; it then serves IPv4 alone.
     int both = 0;
     if (setsockopt(made.fd, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both) != 0) {
       made.fd = fail(made.fd);
       return made;
     }
-  } else if (errno == EAFNOSUPPORT) {
+  } else if (made.fd < 0 && errno == EAFNOSUPPORT) {
     made = (struct talk_udp_made){open_socket(AF_INET), 1};
   }
   if (made.fd < 0) return made;

@@ -4,7 +4,9 @@ package import TalkCore
 /// A microphone that hears nothing: silence in real time. For nodes without sound, and tests.
 @safe package final class NullCapture: CaptureDevice {
   package let events: AudioEvents
+  /// Readable when there is something to do.
   package let wake: Wake
+  /// Captured samples; emptied by `start`.
   package let ring: SampleRing
   private let state: State
   private let thread: PacedThread
@@ -39,21 +41,25 @@ package import TalkCore
     thread = try PacedThread { state.tick() }
   }
 
-  deinit { thread.join() }
+  deinit { thread.end(waiting: true) }
 
+  /// How many samples were lost because nobody read the ring.
   package var overruns: Int { state.lost.load(ordering: .relaxed) }
 
+  /// Lets samples move, as soon as there is a stream.
   package func start() {
     ring.skip(ring.count)
     thread.start()
   }
 
+  /// Lets no more samples move.
   package func stop() { thread.stop() }
 }
 
 /// A loudspeaker that nobody hears: takes samples in real time. For nodes without sound, and tests.
 @safe package final class NullPlayback: PlaybackDevice {
   package let events: AudioEvents
+  /// Readable when there is something to do.
   package let wake: Wake
   private let sink: PacedSink
   private let thread: PacedThread
@@ -67,19 +73,24 @@ package import TalkCore
     thread = try PacedThread { sink.tick() }
   }
 
-  deinit { thread.join() }
+  deinit { thread.end(waiting: true) }
 
+  /// How often silence had to be played because nothing was written.
   package var underruns: Int { sink.underruns }
 
+  /// How many samples should be written now; 0 while stopped.
   package var wanted: Int { sink.wanted }
 
+  /// Hands over samples to be heard next; what exceeds the room is left out.
   package func write(_ samples: UnsafeBufferPointer<Int16>) { unsafe sink.write(samples) }
 
+  /// Lets samples move, as soon as there is a stream.
   package func start() {
     sink.start()
     thread.start()
   }
 
+  /// Lets no more samples move.
   package func stop() {
     sink.stop()
     thread.stop()

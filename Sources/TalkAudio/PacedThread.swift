@@ -20,9 +20,13 @@ final class PacedThread: Sendable {
   init(_ body: @escaping @Sendable () -> Void) throws(AudioFault) {
     self.body = body
     poke = try Wake()
-    let this = unsafe Unmanaged.passUnretained(self).toOpaque()
-    let code = unsafe pthread_create(&thread, nil, runPacedThread, this)
-    guard code == 0 else { throw .noResources(what: "thread") }
+    // The thread keeps this alive until it ends.
+    let this = unsafe Unmanaged.passRetained(self)
+    let code = unsafe pthread_create(&thread, nil, runPacedThread, this.toOpaque())
+    guard code == 0 else {
+      unsafe this.release()
+      throw .noResources(what: "thread")
+    }
   }
 
   /// Lets the calls begin; the first one comes at once.
@@ -34,11 +38,12 @@ final class PacedThread: Sendable {
   /// Lets the calls end; one may still be under way.
   func stop() { isRunning.store(false, ordering: .releasing) }
 
-  /// Ends the thread, and waits for the call under way. Call it once.
-  func join() {
+  /// Ends the thread after the call under way, and waits for that if so told: never where a call
+  /// may wait for a pipe. Call it once.
+  func end(waiting: Bool) {
     isEnding.store(true, ordering: .releasing)
     poke.signal()
-    unsafe pthread_join(thread, nil)
+    if waiting { unsafe pthread_join(thread, nil) } else { unsafe pthread_detach(thread) }
   }
 
   fileprivate func run() {
@@ -75,6 +80,6 @@ final class PacedThread: Sendable {
 
 private func runPacedThread(_ data: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let data = unsafe data else { return nil }
-  unsafe Unmanaged<PacedThread>.fromOpaque(data).takeUnretainedValue().run()
+  unsafe Unmanaged<PacedThread>.fromOpaque(data).takeRetainedValue().run()
   return nil
 }

@@ -58,7 +58,8 @@ import Glibc
   }
 
   /// Ends libpulse's thread and lets go of the server. The devices stay, and give nothing more.
-  /// Call it on the thread that made this, which waits for at most one callback.
+  /// Call it on the thread that made this, which waits for at most one callback, and before letting
+  /// go of the last reference.
   package func close() {
     guard unsafe !isClosed else { return }
     unsafe pa_threaded_mainloop_stop(mainloop)

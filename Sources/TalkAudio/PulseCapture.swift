@@ -9,8 +9,11 @@ package import TalkCore
   /// How much sound may come at once and still be new: a sound card's period or two.
   private static let staleSlack = 960
 
+  /// What happens to the device, with its name and why it cannot be used.
   package let events: AudioEvents
+  /// Readable when there is something to do.
   package let wake: Wake
+  /// Captured samples; emptied by `start`.
   package let ring = SampleRing(capacity: AudioLimits.ring)
   let isStarted = Atomic<Bool>(false)
   private let command: Wake
@@ -18,6 +21,7 @@ package import TalkCore
   /// The rest belongs to libpulse's thread.
   private nonisolated(unsafe) var uncorkedAt: UInt64 = 0
   private nonisolated(unsafe) var received = 0
+  private nonisolated(unsafe) var isOpen = false
 
   init(command: Wake) throws(AudioFault) {
     self.command = command
@@ -25,14 +29,17 @@ package import TalkCore
     events = try AudioEvents(name: PulseAudio.kind, fault: .noServer(reason: "not yet connected"))
   }
 
+  /// How many samples were lost because nobody read the ring.
   package var overruns: Int { lost.load(ordering: .relaxed) }
 
+  /// Lets samples move, as soon as there is a stream.
   package func start() {
     ring.skip(ring.count)
     isStarted.store(true, ordering: .releasing)
     command.signal()
   }
 
+  /// Lets no more samples move.
   package func stop() {
     isStarted.store(false, ordering: .releasing)
     command.signal()
@@ -42,7 +49,12 @@ package import TalkCore
   func willUncork() {
     unsafe uncorkedAt = pa_rtclock_now()
     unsafe received = 0
+    unsafe isOpen = true
   }
+
+  /// libpulse's thread: the stream is stopped, moved to another device, or gone. What is still
+  /// under way does not count: it may be what a loudspeaker plays.
+  func didCork() { unsafe isOpen = false }
 
   /// libpulse's thread: takes everything that the stream has (pa_stream_peek, pa_stream_drop).
   /// Allocates nothing, locks nothing.
@@ -52,7 +64,7 @@ package import TalkCore
       var data: UnsafeRawPointer?
       var bytes = 0
       guard unsafe pa_stream_peek(stream, &data, &bytes) == 0, bytes > 0 else { break }
-      if isStarted.load(ordering: .acquiring) {
+      if unsafe isOpen, isStarted.load(ordering: .acquiring) {
         // No data but a length is a hole in the recording: the time has passed all the same.
         let samples = unsafe UnsafeBufferPointer(
           start: data?.assumingMemoryBound(to: Int16.self), count: data == nil ? 0 : bytes / 2)

@@ -101,11 +101,11 @@ import TalkCore
     case .capture(let capture):
       guard shouldRun != isRunning else { return }
       unsafe PulseAudio.forget(pa_stream_flush(stream, nil, nil))
-      if shouldRun { capture.willUncork() }
+      if shouldRun { capture.willUncork() } else { capture.didCork() }
     case .playback(let playback):
       if shouldRun {
-        let isReady = unsafe playback.supply(stream, ask: !isRunning)
-        guard isReady, !isRunning else { return }
+        unsafe playback.supply(stream, ask: !isRunning)
+        guard unsafe playback.isPrimed, !isRunning else { return }
       } else {
         guard isRunning else { return playback.didCork() }
         unsafe PulseAudio.forget(pa_stream_flush(stream, nil, nil))
@@ -129,7 +129,10 @@ import TalkCore
     unsafe stream = nil
     phase = .none
     isRunning = false
-    if case .playback(let playback) = end { playback.didCork() }
+    switch end {
+    case .capture(let capture): capture.didCork()
+    case .playback(let playback): playback.didCork()
+    }
   }
 
   /// Lets go of the stream, and says why.

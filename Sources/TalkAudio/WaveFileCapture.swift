@@ -11,12 +11,15 @@ package import TalkCore
   package enum Pace: Sendable {
     /// As from a microphone: 10 ms each 10 ms, and silence after the end of the file.
     case realTime
-    /// As fast as the ring is read; nothing after the end.
+    /// A full ring each 10 ms (34 times as fast) as far as it is read; nothing after the end.
     case asAsked
   }
 
+  /// What happens to the device, with its name and why it cannot be used.
   package let events: AudioEvents
+  /// Readable when there is something to do.
   package let wake: Wake
+  /// Captured samples; emptied by `start`.
   package let ring: SampleRing
   private let source: Source
   private let thread: PacedThread
@@ -33,16 +36,18 @@ package import TalkCore
     thread = try PacedThread { source.tick() }
   }
 
-  deinit { thread.join() }
+  deinit { thread.end(waiting: false) }
 
   /// A file waits when nobody reads it; only silence after its end can be lost.
   package var overruns: Int { 0 }
 
+  /// Lets samples move, as soon as there is a stream.
   package func start() {
     ring.skip(ring.count)
     thread.start()
   }
 
+  /// Lets no more samples move.
   package func stop() { thread.stop() }
 
   /// What the thread uses.
@@ -54,6 +59,7 @@ package import TalkCore
     private nonisolated(unsafe) var reader: SoundFileReader
     private nonisolated(unsafe) var pending: [Int16] = []
     private nonisolated(unsafe) var isAtEnd = false
+    private nonisolated(unsafe) var hasEnded = false
 
     init(_ reader: consuming SoundFileReader, pace: Pace, events: AudioEvents) throws(AudioFault) {
       unsafe self.reader = reader
@@ -86,7 +92,5 @@ package import TalkCore
         events.ended()
       }
     }
-
-    private nonisolated(unsafe) var hasEnded = false
   }
 }

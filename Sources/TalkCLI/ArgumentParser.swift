@@ -13,9 +13,9 @@ struct ArgumentParser {
   }
 
   static let globalOptions = [
-    Option("--state", "DIR", "keep state, lock and control socket in DIR"),
-    Option("--help", "show this"),
-    Option("--version", "show the version"),
+    Option("--state", "DIR", help: "keep state, lock and control socket in DIR"),
+    Option("--help", help: "show this"),
+    Option("--version", help: "show the version"),
   ]
 
   /// Understands `arguments` (without the program's name), or throws what is wrong with them. No
@@ -36,8 +36,8 @@ struct ArgumentParser {
       }
     }
     if values["--version"] != nil { return .version }
-    let (command, argument) = try resolve(words, wantsHelp: values["--help"] != nil)
-    guard let command, values["--help"] == nil else { return .help(command?.words ?? words) }
+    if values["--help"] != nil { return .help(try helpWords(words)) }
+    let (command, argument) = try resolve(words)
     try check(command, values)
     return .run(Invocation(command: command, values: values, argument: argument))
   }
@@ -67,14 +67,9 @@ struct ArgumentParser {
   }
 
   /// The command whose words come first, and the argument behind them.
-  private func resolve(
-    _ words: [String], wantsHelp: Bool
-  ) throws(CommandError) -> (Command?, String?) {
+  private func resolve(_ words: [String]) throws(CommandError) -> (Command, String?) {
     let matching = commands.filter { words.starts(with: $0.words) }
     guard let command = matching.max(by: { $0.words.count < $1.words.count }) else {
-      if wantsHelp, commands.contains(where: { $0.words.starts(with: words) }) {
-        return (nil, nil)
-      }
       throw unknown(words)
     }
     let arguments = words.dropFirst(command.words.count)
@@ -83,7 +78,6 @@ struct ArgumentParser {
       $0.words.count == command.words.count + 1 && $0.words.starts(with: command.words)
     }
     switch command.argument {
-    case _ where wantsHelp: break
     case .none:
       guard let extra = arguments.first else { break }
       guard inner.isEmpty else { throw unknown(words) }
@@ -100,6 +94,16 @@ struct ArgumentParser {
     return (command, arguments.first)
   }
 
+  /// The words whose help is wanted: a command's, without its arguments, or a group's.
+  private func helpWords(_ words: [String]) throws(CommandError) -> [String] {
+    if commands.contains(where: { $0.words.starts(with: words) }) { return words }
+    let matching = commands.filter { !$0.words.isEmpty && words.starts(with: $0.words) }
+    guard let command = matching.max(by: { $0.words.count < $1.words.count }) else {
+      throw unknown(words)
+    }
+    return command.words
+  }
+
   private func unknown(_ words: [String]) -> CommandError {
     // The longest beginning that is right, then the first word that is not.
     var right: [String] = []
@@ -114,15 +118,16 @@ struct ArgumentParser {
       $0.words.count > right.count && $0.words.starts(with: right)
     }
     .map { $0.words[right.count] }
-    let prefix = right.isEmpty ? "talkaround" : "talkaround " + right.joined(separator: " ")
+    let prefix = (["talkaround"] + right).joined(separator: " ")
     guard right.count < words.count else {
       let list = candidates.joined(separator: ", ")
       return .usage("'\(prefix)' needs one of: \(list)")
     }
     let word = words[right.count]
+    let whole = (right + [word]).joined(separator: " ")
     let hint = NearestName.hint(word, among: candidates)
     let cure = hint.isEmpty ? "; '\(prefix) --help' lists them" : hint
-    return .usage("no command is called '\(right.isEmpty ? "" : prefix + " ")\(word)'\(cure)")
+    return .usage("no command is called '\(whole)'\(cure)")
   }
 
   private func check(

@@ -9,19 +9,10 @@ struct Option: Sendable {
   /// True when it may be given more than once.
   let repeats: Bool
 
-  /// An option with a value.
-  init(_ name: String, _ value: String, repeats: Bool = false, _ help: String) {
+  init(_ name: String, _ value: String? = nil, repeats: Bool = false, help: String) {
     self.name = name
     self.value = value
     self.repeats = repeats
-    self.help = help
-  }
-
-  /// A switch.
-  init(_ name: String, _ help: String) {
-    self.name = name
-    value = nil
-    repeats = false
     self.help = help
   }
 }
@@ -56,7 +47,7 @@ struct Command: Sendable {
   let body: Body
 
   init(
-    _ words: String, _ argument: Argument = .none, options: [Option] = [], _ summary: String,
+    _ words: String, _ argument: Argument = .none, options: [Option] = [], summary: String,
     notes: [String] = [], body: @escaping Body
   ) {
     self.words = words.split(separator: " ").map(String.init)
@@ -65,11 +56,6 @@ struct Command: Sendable {
     self.summary = summary
     self.notes = notes
     self.body = body
-  }
-
-  /// A command without arguments and options of its own.
-  init(_ words: String, _ summary: String, notes: [String] = [], body: @escaping Body) {
-    self.init(words, .none, options: [], summary, notes: notes, body: body)
   }
 
   /// The words as one text.

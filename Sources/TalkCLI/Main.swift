@@ -6,6 +6,10 @@ import TalkKit
 struct Main {
   static func main() {
     signal(SIGPIPE, SIG_IGN)
+    // Blocked signals outlive exec(3): a parent's must not keep us from being ended.
+    var none = sigset_t()
+    unsafe sigemptyset(&none)
+    unsafe sigprocmask(SIG_SETMASK, &none, nil)
     let context = Context(
       environment: Context.processEnvironment(), input: STDIN_FILENO, output: STDOUT_FILENO,
       error: STDERR_FILENO, makeNode: makeNode)

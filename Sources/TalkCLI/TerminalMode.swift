@@ -40,6 +40,7 @@ struct TerminalMode {
     case .screen:
       settings.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
       settings.c_iflag &= ~tcflag_t(IXON | ICRNL)
+      settings.c_oflag &= ~tcflag_t(OPOST)
     }
     _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
     if mode == .screen { Context.write(Array(Self.enter.description.utf8), to: output) }

@@ -32,7 +32,10 @@ public struct ByteReader: ~Escapable {
   public mutating func number(width: Int) -> UInt64? {
     guard let range = range(width) else { return nil }
     var value: UInt64 = 0
-    for index in range.reversed() {
+    // A plain loop: this is on the path of every frame, where even a debug build allocates nothing.
+    var index = range.upperBound
+    while index > range.lowerBound {
+      index -= 1
       value = value << 8 | UInt64(unsafe span.unsafeLoad(fromByteOffset: index, as: UInt8.self))
     }
     return value

@@ -51,6 +51,12 @@ public struct OrderedTable<Key: Comparable, Value> {
     _modify { yield &entries[index].value }
   }
 
+  /// Changes in place the value at a position from `indices`; unlike the subscript's accessor this
+  /// takes no memory even in a debug build, so the hot path uses it.
+  public mutating func update(at index: Int, _ body: (inout Value) -> Void) {
+    body(&entries[index].value)
+  }
+
   /// The value of `key`. Setting nil removes it; setting a new key into a full table does nothing,
   /// so ask `isFull` first where that matters.
   public subscript(key: Key) -> Value? {

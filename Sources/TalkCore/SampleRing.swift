@@ -2,9 +2,9 @@ import Synchronization
 
 /// A ring of 16-bit samples between one producing and one consuming thread, without locks.
 ///
-/// The audio callback is one end, the node's loop the other. Writes beyond the room and reads beyond
-/// the content are cut short and say so; nothing blocks, nothing allocates. Positions are counted in
-/// samples since the start, so an overrun of the 64-bit counter is out of reach.
+/// The audio callback is one end, the node's loop the other. Writes beyond the room and reads
+/// beyond the content are cut short and say so; nothing blocks, nothing allocates. Positions are
+/// counted in samples since the start, so an overrun of the 64-bit counter is out of reach.
 @safe public final class SampleRing: Sendable {
   private nonisolated(unsafe) let samples: UnsafeMutableBufferPointer<Int16>
   private let written = Atomic<Int>(0)
@@ -26,12 +26,6 @@ import Synchronization
   public var count: Int {
     written.load(ordering: .acquiring) - read.load(ordering: .acquiring)
   }
-
-  /// How many samples the producer has written since the start.
-  public var totalWritten: Int { written.load(ordering: .acquiring) }
-
-  /// How many samples the consumer has taken since the start.
-  public var totalRead: Int { read.load(ordering: .acquiring) }
 
   /// Producer only: appends samples, as many as fit, and returns how many did.
   @discardableResult

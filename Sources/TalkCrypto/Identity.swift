@@ -96,13 +96,4 @@ package final class Identity: Sendable {
   package func shared(with other: Key32) -> [UInt8]? {
     agreementSecret.withBytes { X25519.shared(secret: $0, with: other) }
   }
-
-  /// Lends both secrets, to be written to the identity file.
-  package func withSecrets<Result>(
-    _ body: (_ signingSeed: [UInt8], _ agreementSecret: [UInt8]) throws -> Result
-  ) rethrows -> Result {
-    try signingSeed.withBytes { seed in
-      try agreementSecret.withBytes { try body(seed, $0) }
-    }
-  }
 }

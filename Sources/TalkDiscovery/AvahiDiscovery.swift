@@ -3,8 +3,8 @@ package import TalkNet
 
 /// Finds other nodes through avahi-daemon, and lets them find us (mesh.md, "Avahi in practice").
 ///
-/// Everything of avahi-client happens on a thread of its own, because its calls wait for D-Bus, 25 s
-/// when the daemon is stopped. What is asked for here is a state, not a queue of commands: the
+/// Everything of avahi-client happens on a thread of its own, because its calls wait for D-Bus,
+/// 25 s when the daemon is stopped. What is asked for here is a state, not a queue of commands: the
 /// thread makes the daemon agree with it whenever there is a daemon, so nothing can overflow or be
 /// lost, and no call here waits.
 package final class AvahiDiscovery: Sendable {

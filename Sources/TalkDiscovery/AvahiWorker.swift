@@ -24,7 +24,7 @@ import TalkNet
 /// How it works: callbacks only note what happened; after each turn of the poll `advance` brings
 /// what there is in line with what is wanted. So nothing is freed inside its own callback, and a
 /// lost daemon, a lost bus and a first start are one path. A client with an error is freed whole:
-/// that closes its connection first, whereas freeing its objects one by one would wait 25 s for each.
+/// that closes its connection first, whereas freeing its objects one by one would wait 25 s each.
 @safe final class AvahiWorker {
   /// How long to wait before a new client, doubled from the first to the last (mesh.md).
   static let backoff = (first: Duration.milliseconds(100), last: Duration.seconds(2))
@@ -32,8 +32,11 @@ import TalkNet
   static let refreshInterval = Duration.seconds(300)
   /// How soon it is made anew after events were dropped.
   static let overflowDelay = Duration.seconds(5)
-  /// A failure that took longer than this means that nobody answers.
+  /// A client that took longer than this to make means that nobody answers.
   static let patience = Duration.seconds(5)
+  /// How long a client may wait for its daemon before it is made anew. It hears of a daemon that
+  /// starts, but not of one that was stopped (SIGSTOP) while the client was made.
+  static let connectPatience = Duration.seconds(3)
 
   let serviceType: String
   let wishes: DiscoveryWishes
@@ -46,6 +49,8 @@ import TalkNet
   private var retryAt = Instant.zero
   private var backoff = AvahiWorker.backoff.first
   private var status: DiscoveryStatus?
+  private var wasSlow = false
+  private var connectBy = Instant.distantFuture
 
   var browser: Handle?
   private var refreshAt = Instant.distantFuture
@@ -110,7 +115,7 @@ import TalkNet
 
   /// How many milliseconds the poll may sleep: until the next deadline, rounded up.
   private func sleepTime() -> Int32 {
-    var next = client == nil ? retryAt : .distantFuture
+    var next = client == nil ? retryAt : connectBy
     if isBroken { next = .zero }
     if browser != nil {
       next = min(next, min(refreshAt, sightings.deadline))
@@ -132,13 +137,16 @@ import TalkNet
     case AVAHI_CLIENT_FAILURE:
       fail()
     case AVAHI_CLIENT_CONNECTING:
-      say(.daemonAbsent)
+      say(wasSlow ? .notAnswering : .daemonAbsent)
+      if connectBy <= now { fail() }
     case AVAHI_CLIENT_S_RUNNING:
+      connectBy = .distantFuture
       say(.running)
       backoff = Self.backoff.first
       browse(at: now)
       publish(wanted.publication)
     default:
+      connectBy = .distantFuture
       // The host's name is being agreed on: records would be published under the old one.
       say(.registering)
       withdraw()
@@ -166,9 +174,12 @@ import TalkNet
     client = unsafe Handle(
       avahi_client_new(api, AVAHI_CLIENT_NO_FAIL, clientChanged, nil, &error))
     wishes.count { $0.clients += 1 }
+    let made = BootClock.now()
+    wasSlow = made - now > Self.patience
+    connectBy = made + Self.connectPatience
     guard client == nil else { return }
-    say(BootClock.now() - now > Self.patience ? .notAnswering : .busAbsent)
-    retryAt = BootClock.now() + backoff
+    say(wasSlow ? .notAnswering : .busAbsent)
+    retryAt = made + backoff
     backoff = min(backoff * 2, Self.backoff.last)
   }
 
@@ -177,6 +188,7 @@ import TalkNet
     if let client { unsafe avahi_client_free(client.pointer) }
     (client, browser, group) = (nil, nil, nil)
     (published, announced) = (nil, nil)
+    connectBy = .distantFuture
     wishes.count { $0.liveResolvers -= resolvers.count }
     resolvers.removeAll()
     sightings.forgetPending()

@@ -126,7 +126,8 @@ extension FloorMachine {
     }
   }
 
-  /// Starts our burst as keeper, holder after ourselves, or claimer, under a token of our own making.
+  /// Starts our burst as keeper, holder after ourselves, or claimer, under a token of our own
+  /// making.
   mutating func startOwnBurst(_ asking: Asking, now: Instant, above turn: UInt64 = 0) {
     guard let turn = newTurn(above: turn) else {
       local = .asking(asking)

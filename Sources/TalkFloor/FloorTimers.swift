@@ -42,8 +42,9 @@ package struct FloorTimers: Hashable, Sendable {
   package var staleInterval = Duration.milliseconds(100)
   /// How long voice may trail its release before it counts as stale rather than late.
   package var staleGrace = Duration.milliseconds(250)
-  /// Windows without any answer after which a request ends as unheard.
-  package var windowsUnheard = 3
+  /// Windows without any answer after which a request ends as unheard: members that are slow, on a
+  /// busy machine or a bad network, are not gone.
+  package var windowsUnheard = 8
   /// How often a waiting talker assures the holder that it still waits.
   package var queuedRepeat = Duration.seconds(1)
   /// The longest tail between the key's release and the end of the burst.

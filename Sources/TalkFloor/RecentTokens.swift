@@ -1,8 +1,8 @@
 package import TalkCore
 package import TalkWire
 
-/// The last 64 tokens that were released, displaced or succeeded: none of them wins again (floor.md,
-/// order, rule 1).
+/// The last 64 tokens that were released, displaced or succeeded: none of them wins again
+/// (floor.md, order, rule 1).
 package struct RecentTokens: Sendable {
   /// How many are remembered.
   package static let limit = 64

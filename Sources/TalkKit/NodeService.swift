@@ -51,10 +51,34 @@ public final class NodeService: Sendable {
     }
   }
 
-  /// Runs the node on this thread until it stops.
+  /// Runs the node until it stops, and waits for that. Its loop has a thread of its own, before
+  /// others where the system allows it: voice can't wait for a compiler.
   public func run() throws(NodeServiceError) {
-    let shell = try Shell(options: options, directory: directory, inputs: inputs)
-    try shell.run()
+    let outcome = Outcome()
+    let (options, directory, inputs) = (options, directory, inputs)
+    do throws(NetError) {
+      let thread = try NodeThread(name: "talk-node", stackSize: 4 << 20, priority: .urgent) {
+        do throws(NodeServiceError) {
+          try Shell(options: options, directory: directory, inputs: inputs).run()
+        } catch {
+          outcome.fail(error)
+        }
+      }
+      thread.join()
+    } catch {
+      throw .unavailable(error.description)
+    }
+    if let error = outcome.error { throw error }
+  }
+
+  /// How the loop ended, told from its thread.
+  private final class Outcome: Sendable {
+    private let lock = Lock()
+    private nonisolated(unsafe) var failure: NodeServiceError?
+
+    func fail(_ error: NodeServiceError) { lock.withLock { unsafe failure = error } }
+
+    var error: NodeServiceError? { lock.withLock { unsafe failure } }
   }
 
   /// Stops the node; `run` returns once it has said goodbye.

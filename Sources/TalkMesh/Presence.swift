@@ -86,8 +86,10 @@ package struct Presence: Sendable {
 
   private mutating func noteHeard(at index: Int, now: Instant) {
     guard peers[at: index].isConnected else { return }
-    peers[at: index].lastHeard = max(peers[at: index].lastHeard, now)
-    peers[at: index].unanswered = 0
+    peers.update(at: index) { peer in
+      peer.lastHeard = max(peer.lastHeard, now)
+      peer.unanswered = 0
+    }
     if !peers[at: index].isPresent { become(true, at: index, now: now) }
   }
 

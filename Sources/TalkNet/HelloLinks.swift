@@ -6,8 +6,8 @@ import CLinux
 /// Sends HELLOs to everybody on each link, and hears those of others, whatever our port is.
 ///
 /// They leave by the node's own socket, so that answers, media and HELLOs share one port. A node on
-/// port 41717 hears them on that socket too; one on another port holds receive-only sockets bound to
-/// the group and broadcast addresses alone, which take no unicast from the node that has the port.
+/// port 41717 hears them on that socket too; one on another port holds receive-only sockets bound
+/// to the group and broadcast addresses alone, which take no unicast from the port's owner.
 package final class HelloLinks {
   /// 239.255.41.17, in the range for an organisation's own use (RFC 2365).
   package static let group4: UInt32 = 0xefff_2911
@@ -20,7 +20,7 @@ package final class HelloLinks {
   private let loop: EventLoop
   private let received: (ReceiveBatch) -> Void
   private let batch: ReceiveBatch
-  private var receivers: [(link: UInt32, descriptor: Descriptor)] = []
+  private var receivers: [Descriptor] = []
   private var joined: [Link] = []
   private var timer: LoopTimer?
   /// The links that HELLOs go to.
@@ -81,21 +81,21 @@ package final class HelloLinks {
   }
 
   private func closeReceivers() {
-    for receiver in receivers { loop.remove(fd: receiver.descriptor.number) }
+    for receiver in receivers { loop.remove(fd: receiver.number) }
     receivers.removeAll()
   }
 
   private func reopenReceivers() {
     closeReceivers()
-    if let fd = open(talk_udp_group4(Self.group4, UDPSocket.port), link: 0) {
+    if let fd = open(talk_udp_group4(Self.group4, UDPSocket.port)) {
       for link in links where link.isMulticast && link.hasIPv4 {
         if talk_join4(fd, Self.group4, link.index, 0) != 0 { failures += 1 }
       }
     }
-    _ = open(talk_udp_group4(INADDR_BROADCAST, UDPSocket.port), link: 0)
+    _ = open(talk_udp_group4(INADDR_BROADCAST, UDPSocket.port))
     for link in links where link.isMulticast && link.hasIPv6 {
       let (high, low) = (Self.group6.high, Self.group6.low)
-      if let fd = open(talk_udp_group6(high, low, UDPSocket.port, link.index), link: link.index),
+      if let fd = open(talk_udp_group6(high, low, UDPSocket.port, link.index)),
         talk_join6(fd, high, low, link.index, 0) != 0
       {
         failures += 1
@@ -105,7 +105,7 @@ package final class HelloLinks {
 
   /// Puts a receive-only socket on the loop; nil, and counted, where that fails: another program
   /// may have the port for itself, and then the next rejoin tries again.
-  private func open(_ number: Int32, link: UInt32) -> Int32? {
+  private func open(_ number: Int32) -> Int32? {
     guard let descriptor = try? Descriptor(number, of: "bind"),
       (try? loop.add(
         fd: number,
@@ -117,7 +117,7 @@ package final class HelloLinks {
       failures += 1
       return nil
     }
-    receivers.append((link, descriptor))
+    receivers.append(descriptor)
     return number
   }
 

@@ -121,22 +121,3 @@ extension Link.Address {
   /// What addresses are sorted by.
   fileprivate var order: (Bytes16, Int) { (address, prefix) }
 }
-
-extension [Link] {
-  /// How late a candidate should be tried: 0 for one on a subnet of a usual link, then those of
-  /// tunnels, then what has to be routed, then bridges and containers, then this machine.
-  package func rank(of endpoint: Endpoint) -> Int {
-    let link = first { link in
-      endpoint.scope != 0
-        ? link.index == endpoint.scope
-        : link.addresses.contains { $0.contains(endpoint.address) }
-    }
-    switch link?.kind {
-    case .usual: return 0
-    case .tunnel: return 1
-    case nil: return 2
-    case .bridge: return 3
-    case .loopback: return 4
-    }
-  }
-}

@@ -49,16 +49,16 @@ package struct UDPCounters: Hashable, Sendable {
   private let mark: Descriptor
   private let batch: OpaquePointer
   private var staged = 0
-  /// True where the kernel has no IPv6.
+  /// True where the kernel has no IPv6, or none was wanted.
   package let isIPv4Only: Bool
   /// The port that the socket is bound to.
   package let port: UInt16
   /// What has been seen.
   package private(set) var counters = UDPCounters()
 
-  /// Makes and binds the socket.
-  package init(port: Port = automatic) throws(NetError) {
-    let made = talk_udp_socket()
+  /// Makes and binds the socket; `ipv4Only` does without IPv6 as if the kernel had none.
+  package init(port: Port = automatic, ipv4Only: Bool = false) throws(NetError) {
+    let made = talk_udp_socket(ipv4Only ? 1 : 0)
     descriptor = try Descriptor(made.fd, of: "socket")
     isIPv4Only = made.ipv4 != 0
     switch port {

@@ -27,7 +27,7 @@ package final class Waker: Sendable {
     _ = unsafe read(fd, &count, 8)
   }
 
-  /// Waits for a `wake`, at most `milliseconds` (-1: without end). For threads that do nothing else.
+  /// Waits for a `wake`, at most `milliseconds` (-1: without end). For threads that only wait.
   package func wait(milliseconds: Int32 = -1) {
     var poller = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
     _ = unsafe poll(&poller, 1, milliseconds)

@@ -16,8 +16,10 @@ import TalkWire
     var done = false
   }
 
-  private let playouts: [Playout]
-  private var order: [Int] = [0, 1]
+  /// The playout that is heard, or is heard next.
+  private var first: Playout
+  /// The one that waits for the first one's end.
+  private var second: Playout
   private let tones = TonePlayer()
   /// The burst that frames are taken for.
   private(set) var burst: Burst?
@@ -28,7 +30,14 @@ import TalkWire
 
   /// Takes the memory of both playouts and the tones.
   init() throws(VoiceError) {
-    playouts = [try Playout(), try Playout()]
+    first = try Playout()
+    second = try Playout()
+  }
+
+  /// The playout that has the burst of `token`.
+  private func playout(of token: TokenID) -> Playout? {
+    if first.stream == token { return first }
+    return second.stream == token ? second : nil
   }
 
   /// A burst of `token` begins, or a lapsed one goes on.
@@ -38,18 +47,14 @@ import TalkWire
       return
     }
     burst = Burst(token: token, channel: channel)
-    if playouts[order[0]].isActive {
-      // The last talker plays out first; whatever waited behind it is given up.
-      playouts[order[1]].begin(token.id, now: now)
-    } else {
-      playouts[order[0]].begin(token.id, now: now)
-    }
+    // The last talker plays out first; whatever waited behind it is given up.
+    (first.isActive ? second : first).begin(token.id, now: now)
   }
 
   /// Takes the frames of a voice packet that belongs to the burst being heard.
   func insert(_ header: VoiceHeader, body: UnsafeRawBufferPointer, now: Instant) {
     guard let token = burst?.token.id, let size = header.frameSize(bodyCount: body.count),
-      let playout = playouts.first(where: { $0.stream == token })
+      let playout = playout(of: token)
     else { return }
     for index in 0..<header.frameCount {
       let sequence = header.sequence(ofFrame: index)
@@ -71,7 +76,7 @@ import TalkWire
   func end(_ token: Token, lastFrame: UInt32) -> (burst: Burst, missed: UInt32)? {
     guard var ended = burst, ended.token.id == token.id, !ended.done else { return nil }
     if lastFrame != .max {
-      playouts.first { $0.stream == token.id }?.finish(after: lastFrame)
+      playout(of: token.id)?.finish(after: lastFrame)
       ended.highest = max(ended.highest ?? 0, lastFrame)
     }
     ended.done = true
@@ -82,12 +87,13 @@ import TalkWire
 
   /// The burst must not be heard any more, not even what is buffered.
   func cut(_ token: Token, now: Instant) {
-    for playout in playouts where playout.stream == token.id { playout.cut(now: now) }
+    playout(of: token.id)?.cut(now: now)
   }
 
   /// Cuts everything: we speak ourselves, or the channel is left.
   func cutAll(now: Instant) {
-    for playout in playouts { playout.cut(now: now) }
+    first.cut(now: now)
+    second.cut(now: now)
   }
 
   /// Sounds a tone.
@@ -95,21 +101,21 @@ import TalkWire
 
   /// True while a voice or a tone is to be rendered.
   var wantsPlayback: Bool {
-    tones.isPlaying || playouts.contains { $0.isActive }
+    tones.isPlaying || first.isActive || second.isActive
   }
 
   /// Fills `target` with the next samples.
   func render(into target: UnsafeMutableBufferPointer<Int16>, now: Instant) {
-    if !playouts[order[0]].isActive, playouts[order[1]].isActive { order.swapAt(0, 1) }
+    if !first.isActive, second.isActive { swap(&first, &second) }
     if isMuted {
       for index in target.indices { unsafe target[index] = 0 }
     } else {
-      unsafe playouts[order[0]].render(into: target, now: now)
+      unsafe first.render(into: target, now: now)
     }
     level = unsafe LevelMeter.measure(UnsafeBufferPointer(target))
     unsafe tones.mix(into: target)
   }
 
   /// The statistics of the burst being heard, or heard last.
-  var statistics: PlayoutStatistics { playouts[order[0]].statistics }
+  var statistics: PlayoutStatistics { first.statistics }
 }

@@ -39,6 +39,12 @@ package struct KeyTable: Sendable {
     package var channel: ChannelID
     /// How urgent.
     package var floorClass: FloorClass
+
+    /// Makes a target.
+    package init(channel: ChannelID, floorClass: FloorClass) {
+      self.channel = channel
+      self.floorClass = floorClass
+    }
   }
 
   private struct Hold {

@@ -120,7 +120,8 @@ extension Node {
     step.record(.tell(.channels))
   }
 
-  /// Leaves a channel: the floor is passed on, the sessions end with a word, the secret is forgotten.
+  /// Leaves a channel: the floor is passed on, the sessions end with a word, the secret is
+  /// forgotten.
   package func leave(_ id: ChannelID, _ step: Step) {
     guard let channel = channels[id] else { return }
     keys.releaseAll(on: id)

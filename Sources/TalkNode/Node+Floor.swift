@@ -1,5 +1,6 @@
 import TalkCore
 import TalkFloor
+import TalkSession
 import TalkVoice
 import TalkWire
 
@@ -12,6 +13,8 @@ extension Node {
       changed = perform(effect, channel, step) || changed
     }
     guard changed else { return }
+    // New keys wait for the end of a burst.
+    sessions.setBurst(channel.id, channel.floor.snapshot.token != nil)
     let times = uplink.channel == channel.id ? uplink.times : nil
     step.record(.tell(.floor(channel.id, times)))
   }

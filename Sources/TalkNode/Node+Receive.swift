@@ -65,7 +65,7 @@ extension Node {
     channel.presence.heard(peer, now: step.now)
     if kind == .voice {
       unsafe receiveVoice(body, from: peer, channel, step)
-      performPresence(channel, step)
+      followPresence(channel, step)
       return
     }
     let span = unsafe body.bytes

@@ -67,18 +67,21 @@ extension Node {
       guard
         let index = channel.peers.indices.first(where: { channel.peers[at: $0].link == link })
       else { continue }
-      let peer = channel.peers.entry(at: index).key
-      channel.peers[peer] = nil
-      channel.away[peer] = nil
-      channel.presence.sessionDown(peer, now: step.now)
-      channel.sync.forget(peer)
-      candidates.sessionEnded(
-        with: peer, in: channel.id, leaving: reason == .bye, now: step.now)
-      channel.floor.setPresent(peer, false, now: step.now)
-      performFloor(channel, step)
-      performPresence(channel, step)
-      step.record(.tell(.member(channel.id, peer)))
+      forget(channel.peers.entry(at: index).key, of: channel, leaving: reason == .bye, step)
     }
+  }
+
+  /// A member's session is gone: everything that stands on it ends.
+  func forget(_ peer: PeerID, of channel: Channel, leaving: Bool, _ step: Step) {
+    channel.peers[peer] = nil
+    channel.away[peer] = nil
+    channel.presence.sessionDown(peer, now: step.now)
+    channel.sync.forget(peer)
+    candidates.sessionEnded(with: peer, in: channel.id, leaving: leaving, now: step.now)
+    channel.floor.setPresent(peer, false, now: step.now)
+    performFloor(channel, step)
+    performPresence(channel, step)
+    step.record(.tell(.member(channel.id, peer)))
   }
 
   /// A peer's datagrams come from elsewhere now.
@@ -98,6 +101,11 @@ extension Node {
       guard let link = channel.peers[peer]?.link else { continue }
       seal(.presence, to: link, step) { body.write(to: &$0) }
     }
+    followPresence(channel, step)
+  }
+
+  /// Follows who came and went.
+  func followPresence(_ channel: Channel, _ step: Step) {
     while let event = channel.presence.nextEvent() {
       switch event {
       case .changed(let peer, let isPresent):

@@ -23,10 +23,9 @@ extension Node {
   ) throws(TalkRefusal) {
     guard let id = channel ?? current, let target = channels[id] else { throw .noChannel }
     guard !target.joining else { throw .joining }
-    guard hasMicrophone else {
-      if !keys.isDown(source) {
-        tone(.unheard, .unheard, .noMicrophone, target, step)
-      }
+    // A key that is down stays down while a sound server restarts: its voice comes back with it.
+    guard hasMicrophone || keys.isDown(source) else {
+      tone(.unheard, .unheard, .noMicrophone, target, step)
       throw .noMicrophone
     }
     let wanted = KeyTable.Target(channel: id, floorClass: floorClass)

@@ -1,4 +1,5 @@
 import TalkVoice
+package import TalkWire
 package import TalkCore
 package import TalkFloor
 import TalkMesh
@@ -46,6 +47,13 @@ extension Node {
 
   /// True while frames of our voice leave.
   package var isTransmitting: Bool { uplink.token != nil }
+
+  /// The burst that leaves or is heard now, with its channel.
+  package var activeBurst: (channel: ChannelID, token: TokenID)? {
+    if let token = uplink.token, let channel = uplink.channel { return (channel, token.id) }
+    guard let burst = downlink.burst, !burst.done else { return nil }
+    return (burst.channel, burst.token.id)
+  }
 
   /// How loud our voice is, or the voice that is heard, in dB below full scale.
   package var level: Double { uplink.token == nil ? downlink.level.rms : uplink.level.rms }

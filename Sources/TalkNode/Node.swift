@@ -12,8 +12,8 @@ import TalkWire
 /// the time and entropy (`receive`, `wake`, `captured`, the commands); perform what the step
 /// recorded, in order; call `wake` at `deadline`. Start and stop the devices as `wantsCapture` and
 /// `wantsPlayback` say, and fill the speaker with `render`. Where things are: datagrams in
-/// `+Receive`, sessions' life in `+Sessions`, the floor's effects in `+Floor`, the key and our voice
-/// in `+Talk`, channels and joining in `+Channels`, finding peers in `+Discovery`.
+/// `+Receive`, sessions' life in `+Sessions`, the floor's effects in `+Floor`, the key and our
+/// voice in `+Talk`, channels and joining in `+Channels`, finding peers in `+Discovery`.
 package final class Node {
   /// What a node is told when it starts.
   package struct Configuration: Sendable {
@@ -54,6 +54,9 @@ package final class Node {
   /// A peer that is away so long loses its session; it is looked for anew.
   static let forgetAway = Duration.seconds(20)
 
+  /// A loop that is later than this was not only busy: the machine slept.
+  static let longAbsence = Duration.seconds(10)
+
   /// Our own identity.
   package let me: PeerID
   let identity: Identity
@@ -70,7 +73,6 @@ package final class Node {
   let uplink: Uplink
   let downlink: Downlink
   var serviceSchedule: ServiceRecordSchedule
-  var clones: CloneWatch
   var helloCounter: UInt64 = 0
   var nextRequestBase: UInt64
   /// Endpoints that are tried for every channel.
@@ -99,7 +101,6 @@ package final class Node {
     candidates = CandidateTable(
       own: me, bootInstance: configuration.boot, seed: configuration.seed ^ 0xca4d)
     serviceSchedule = ServiceRecordSchedule(now: now)
-    clones = CloneWatch(own: me, bootInstance: configuration.boot, started: now)
     nextRequestBase = UInt64(configuration.startCount) << 32
     do {
       uplink = try Uplink()
@@ -166,12 +167,24 @@ package final class Node {
     forgetLongAway(channel, step)
   }
 
-  /// The loop ran late: what was not read in that time is nobody's fault (floor.md).
-  package func loopWasLate(by lateness: Duration) {
+  /// The loop ran late: what was not read in that time is nobody's fault (floor.md). After a sleep
+  /// of the machine every session key is dropped, and the members are called anew (session.md).
+  package func loopWasLate(by lateness: Duration, _ step: Step) {
+    guard lateness < Self.longAbsence else { return wakeUp(step) }
     for channel in channels.values {
       channel.floor.loopWasLate(by: lateness)
       channel.presence.excuse(lateness)
     }
+  }
+
+  private func wakeUp(_ step: Step) {
+    sessions.dropAll()
+    for channel in channels.values {
+      for peer in Array(channel.peers.keys) { forget(peer, of: channel, leaving: false, step) }
+      channel.helloSchedule.restart(now: step.now)
+    }
+    serviceSchedule.restart(now: step.now)
+    wakeDiscovery(step)
   }
 }
 

@@ -59,6 +59,9 @@ package final class Step {
   /// Records a rare effect.
   package func record(_ effect: ColdEffect) { cold.append(effect) }
 
+  /// True when there is nothing to perform.
+  package var isEmpty: Bool { sends.isEmpty && hellos.isEmpty && cold.isEmpty }
+
   /// Forgets everything that was performed.
   package func removeAll() {
     sends.removeAll(keepingCapacity: true)

@@ -18,18 +18,12 @@ import TalkWire
   /// The frame that we send.
   static let frameLength = FrameLength.twentyMilliseconds
 
-  /// One encoded frame that waits.
-  struct Frame {
-    /// Where it lies in `bytes`.
-    var offset: Int
-    var count: Int
-  }
-
   private let encoder: VoiceEncoder
   private let pcm: UnsafeMutableBufferPointer<Int16>
   private var filled = 0
   private let store: UnsafeMutableRawBufferPointer
-  private var kept: [Frame] = []
+  /// How long each waiting frame is, oldest first; its bytes lie at its slot of `store`.
+  private var kept = BoundedQueue<Int>(limit: backlogFrames + 1)
   private var nextSlot = 0
 
   /// The channel whose key is down, or whose tail is being spoken.
@@ -56,7 +50,6 @@ import TalkWire
     unsafe pcm.initialize(repeating: 0)
     unsafe store = .allocate(
       byteCount: (Self.backlogFrames + 1) * VoiceFormat.frameSizeLimit, alignment: 16)
-    kept.reserveCapacity(Self.backlogFrames + 1)
   }
 
   deinit {
@@ -88,7 +81,7 @@ import TalkWire
   func loseFloor(now: Instant) {
     token = nil
     tailEnd = nil
-    kept.removeAll(keepingCapacity: true)
+    kept.removeAll()
     times = PressTimes(pressed: now)
   }
 
@@ -109,7 +102,7 @@ import TalkWire
     isQueued = false
     filled = 0
     level = .silence
-    kept.removeAll(keepingCapacity: true)
+    kept.removeAll()
   }
 
   /// True when capture should run.
@@ -119,12 +112,16 @@ import TalkWire
   func add(_ samples: UnsafeBufferPointer<Int16>) {
     guard channel != nil else { return }
     if samples.count > 0 { hasSamples = true }
-    var rest = unsafe samples[...]
-    while unsafe !rest.isEmpty {
-      let amount = unsafe min(rest.count, pcm.count - filled)
-      for index in 0..<amount { unsafe pcm[filled + index] = rest[rest.startIndex + index] }
+    var taken = 0
+    while taken < samples.count {
+      let amount = unsafe min(samples.count - taken, pcm.count - filled)
+      var index = 0
+      while index < amount {
+        unsafe pcm[filled + index] = samples[taken + index]
+        index += 1
+      }
       filled += amount
-      unsafe rest = rest.dropFirst(amount)
+      taken += amount
       if unsafe filled == pcm.count { encodeFrame() }
     }
   }
@@ -143,15 +140,15 @@ import TalkWire
     filled = 0
     level = unsafe LevelMeter.measure(UnsafeBufferPointer(pcm))
     let limit = token == nil && isQueued ? Self.queuedFrames : Self.backlogFrames
-    while kept.count >= limit { kept.removeFirst() }
+    while kept.count >= limit { _ = kept.popFirst() }
     let offset = nextSlot * VoiceFormat.frameSizeLimit
-    nextSlot = (nextSlot + 1) % (Self.backlogFrames + 1)
     let slot = unsafe UnsafeMutableRawBufferPointer(
       rebasing: store[offset..<offset + VoiceFormat.frameSizeLimit])
     guard let count = unsafe encoder.encode(pcm: UnsafeBufferPointer(pcm), into: slot) else {
       return
     }
-    kept.append(Frame(offset: offset, count: count))
+    nextSlot = (nextSlot + 1) % (Self.backlogFrames + 1)
+    kept.append(count)
   }
 
   /// How many frames wait.
@@ -159,14 +156,15 @@ import TalkWire
 
   /// The bytes of the oldest frame that waits.
   var nextFrame: UnsafeRawBufferPointer? {
-    guard let frame = kept.first else { return nil }
-    return unsafe UnsafeRawBufferPointer(
-      rebasing: store[frame.offset..<frame.offset + frame.count])
+    guard let count = kept.first else { return nil }
+    let slots = Self.backlogFrames + 1
+    let offset = (nextSlot + slots - kept.count) % slots * VoiceFormat.frameSizeLimit
+    return unsafe UnsafeRawBufferPointer(rebasing: store[offset..<offset + count])
   }
 
   /// The oldest frame has left.
   func dropFrame() {
-    kept.removeFirst()
+    _ = kept.popFirst()
     nextSequence += 1
   }
 }

@@ -15,8 +15,8 @@ enum RecordFormat {
   static let version: UInt8 = 1
   static let headerSize = 12
   static let checksumSize = 32
-  /// The most bytes of a file: a roster of 1,024 ADMITs of at most 512 bytes, and room beside it.
-  static let fileLimit = 1 << 20
+  /// The most bytes of a file: a roster of 4,096 ADMITs of at most 512 bytes, and room beside it.
+  static let fileLimit = 4 << 20
 
   /// The file's bytes for `body`; wiped by the caller after use.
   static func seal(kind: RecordKind, body: [UInt8]) -> [UInt8] {

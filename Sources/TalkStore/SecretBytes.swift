@@ -1,7 +1,8 @@
 import Glibc
 
 /// Bytes that must not be seen: wiped when the last holder lets go, never printed, shared rather
-/// than copied. Wiping is best effort; the running node keeps its own in locked memory (TalkCrypto).
+/// than copied. Wiping is best effort; the running node keeps its own in locked memory
+/// (TalkCrypto).
 @safe package final class SecretBytes: Sendable, Equatable {
   private nonisolated(unsafe) let memory: UnsafeMutableRawBufferPointer
 

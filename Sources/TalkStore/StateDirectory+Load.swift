@@ -31,8 +31,8 @@ extension StateDirectory {
   }
 
   /// Counts this start and keeps the count on disk before it returns. Call it once, and on a first
-  /// start before the identity is saved. Throws `missing` when an identity is there without a count: counting
-  /// from one again would repeat numbers.
+  /// start before the identity is saved. Throws `missing` when an identity is there without a
+  /// count: counting from one again would repeat numbers.
   package func countBoot() throws(StoreError) -> UInt64 {
     guard try loadIdentity() != nil else {
       try write(.boot(StoredBoot(count: 1)))

@@ -21,8 +21,8 @@ package struct StoredChannel: Equatable, Sendable {
   package static let secretSize = 32
   /// The most epochs: the present one and the eight old ones that session.md keeps.
   package static let epochLimit = 9
-  /// The most signed records of a roster (session.md, "Floods").
-  package static let rosterLimit = 1_024
+  /// The most signed records of a roster: several may concern one member.
+  package static let rosterLimit = 4_096
   /// The most bytes of one signed record of a roster.
   package static let rosterRecordLimit = 512
 

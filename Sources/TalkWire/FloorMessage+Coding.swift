@@ -110,7 +110,7 @@ extension FloorMessage {
     guard let request = reader.u64(), let requester = reader.bytes16(), let seat = reader.u16(),
       let rawClass = reader.u8(), let rawSpread = reader.u8(), let counter = reader.u48(),
       let floorClass = FloorClass(rawValue: rawClass),
-      let spread = FloorRequest.Spread(rawValue: rawSpread)
+      let spread = FloorRequest.Spread(rawValue: rawSpread), reader.zeros(2)
     else { return nil }
     return .request(
       FloorRequest(
@@ -209,7 +209,10 @@ extension FloorMessage {
       if kind == .none { return FloorMessage.none(request: request, highestTurn: turn) }
       if kind == .unreached { return .unreached(request: request, highestTurn: turn) }
       guard let has = readFlag(&reader) else { return nil }
-      guard has else { return .vacant(request: request, highestTurn: turn, token: nil) }
+      guard has else {
+        guard reader.zeros(Token.size) else { return nil }
+        return .vacant(request: request, highestTurn: turn, token: nil)
+      }
       return Token(from: &reader).map {
         .vacant(request: request, highestTurn: turn, token: $0)
       }

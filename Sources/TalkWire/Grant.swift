@@ -90,10 +90,12 @@ package struct Signature64: Hashable, Sendable {
     writer.bytes16(parts.3)
   }
 
+  /// True when both are the same bytes.
   package static func == (left: Signature64, right: Signature64) -> Bool {
     left.parts == right.parts
   }
 
+  /// Feeds the bytes that tell signatures apart.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(parts.0)
     hasher.combine(parts.3)

@@ -1,7 +1,7 @@
 package import TalkCore
 
-/// How urgent a burst is (floor.md, "Token and order"). Priority goes to the head of the queue; only
-/// imminent peril and emergency pre-empt.
+/// How urgent a burst is (floor.md, "Token and order"). Priority goes to the head of the queue;
+/// only imminent peril and emergency pre-empt.
 package enum FloorClass: UInt8, Comparable, Sendable, CaseIterable {
   /// Everyone's, unless refused.
   case normal = 0

@@ -25,13 +25,13 @@ enum ImportTable {
     "TalkSim": base + machines + ["TalkNode"],
     "TalkNet": ["TalkCore", "CLinux"] + system,
     "TalkAudio": ["TalkCore", "CPulse", "CSndfile", "CLinux"] + system,
-    "TalkDiscovery": ["TalkCore", "CAvahi"] + system,
+    "TalkDiscovery": ["TalkCore", "TalkNet", "CAvahi"] + system,
     "TalkStore": ["TalkCore", "TalkCrypto", "CSQLite", "Foundation"] + system,
     "TalkKeys": ["TalkCore", "CLinux"] + system,
     "TalkGateway": base + ["TalkNet", "CNGHTTP2", "COpenSSL", "CSQLite", "Foundation"] + system,
     "TalkPage": ["TalkCore", "CMicroHTTPD", "Foundation"] + system,
     "TalkKit": base + machines + ["TalkNode", "CLinux", "Foundation"] + edges + system,
-    "TalkCLI": ["TalkKit", "TalkSim", "Foundation"] + system,
+    "TalkCLI": ["TalkCore", "TalkKit", "TalkSim", "Foundation"] + system,
   ]
 
   /// What an edge needs of the system itself: the C library, and atomics between threads.

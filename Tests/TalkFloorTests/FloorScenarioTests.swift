@@ -270,4 +270,27 @@ import Testing
     }
     #expect(overlaps(mesh).isEmpty)
   }
+
+  /// As in the lab: everyone's datagrams take 0 to 40 ms, one in twenty is lost, and each talker
+  /// waits in the queue of the one before.
+  @Test(arguments: 1...60)
+  func everyHandOverOnABadNetworkReachesTheOneWhoWaits(seed: Int) {
+    var mesh = FloorMesh(
+      count: 3, seed: UInt64(seed),
+      links: LinkModel(delay: .zero, jitter: .milliseconds(40), loss: 0.05))
+    mesh.run(for: .milliseconds(500))
+    mesh.press(0)
+    mesh.run(for: .seconds(1))
+    for round in 1...30 {
+      let (before, next) = ((round - 1) % 3, round % 3)
+      mesh.press(next)
+      mesh.run(for: .milliseconds(400))
+      #expect(mesh.machines[next].snapshot.state == .queued, "seed \(seed), round \(round)")
+      mesh.release(before)
+      mesh.run(for: .seconds(2))
+      #expect(mesh.machines[next].snapshot.state == .ours, "seed \(seed), round \(round)")
+      guard mesh.machines[next].snapshot.state == .ours else { return }
+    }
+    #expect(overlaps(mesh).isEmpty)
+  }
 }

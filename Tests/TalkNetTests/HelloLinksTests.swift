@@ -29,7 +29,9 @@ final class HelloNode {
   }
 
   /// Handles what has come, for `duration` at most, until `enough`.
-  func turn(for duration: Duration = .zero, until enough: (HelloNode) -> Bool = { _ in false }) throws {
+  func turn(for duration: Duration = .zero, until enough: (HelloNode) -> Bool = { _ in false })
+    throws
+  {
     let end = BootClock.now() + duration
     repeat {
       loop.arm(BootClock.now())
@@ -93,8 +95,9 @@ final class HelloNode {
     let (heard, index) = try inPrivateNetwork {
       try makePair()
       // In one namespace the kernel takes its own address from outside only when told to.
-      _ = system("sysctl -qw net.ipv4.conf.v1.accept_local=1 net.ipv4.conf.all.rp_filter=0"
-        + " net.ipv4.conf.v1.rp_filter=0")
+      _ = system(
+        "sysctl -qw net.ipv4.conf.v1.accept_local=1 net.ipv4.conf.all.rp_filter=0"
+          + " net.ipv4.conf.v1.rp_filter=0")
       let links = Link.current()
       let sender = try UDPSocket(port: .fixed(50_000))
       let hearer = try HelloNode(links: links.filter { $0.name == "v1" })

@@ -21,27 +21,6 @@ import Testing
     #expect(links[3].addresses.count == 2 && links[3].isMulticast && !links[3].isBroadcast)
   }
 
-  @Test func candidatesAreRankedBySubnetAndKind() throws {
-    let (links, index) = try inPrivateNetwork {
-      try makeNetwork()
-      return (Link.current(), if_nametoindex("br0"))
-    }
-    let linkLocal = Bytes16(high: 0xfe80 << 48, low: 77)
-    let cases: [(Endpoint, Int)] = [
-      (Endpoint(ipv4: 0x0a29_0163, port: 1), 0),
-      (Endpoint(ipv4: 0xc0a8_0901, port: 1), 2),
-      (Endpoint(ipv4: 0xac11_0005, port: 1), 3),
-      (Endpoint(ipv4: loopback4, port: 1), 4),
-      (Endpoint(address: linkLocal, port: 1, scope: links[0].index), 0),
-      (Endpoint(address: linkLocal, port: 1, scope: index), 3),
-      (Endpoint(address: Bytes16(high: 0x2001 << 48, low: 5), port: 1), 2),
-    ]
-    for (endpoint, rank) in cases {
-      #expect(links.rank(of: endpoint) == rank, "\(endpoint)")
-    }
-    #expect([Link]().rank(of: cases[0].0) == 2)
-  }
-
   /// A cable v0–v1 whose far end is a port of a bridge, as a container's is.
   private func makeNetwork() throws {
     try makePair()
@@ -49,11 +28,7 @@ import Testing
     try ip("link set v1 master br0")
     try ip("addr add 172.17.0.1/16 dev br0")
     try ip("link set br0 up")
-    // The bridge runs as soon as its port forwards.
-    let start = BootClock.now()
-    while !Link.current().contains(where: { $0.name == "br0" }),
-      BootClock.now() - start < .seconds(5)
-    {}
+    try waitForLinks(["br0"])
   }
 
   @Test func aSubnetHoldsItsHostsAndNoOthers() {

@@ -1,3 +1,4 @@
+import CAllocationProbe
 import CTestSupport
 import Glibc
 import TalkCore
@@ -70,6 +71,30 @@ func loopback6(_ port: UInt16) -> Endpoint {
         #expect(datagram.bytes == [UInt8](repeating: UInt8(index), count: 100 + index))
         #expect(datagram.source == source && datagram.interface == 1 && !datagram.toMany)
       }
+    }
+  }
+
+  @Test func withoutIPv6TheRestWorks() throws {
+    for isSwitchedOff in [false, true] {
+      let (heard, counters, hellos) = try inPrivateNetwork {
+        if isSwitchedOff { _ = system("sysctl -qw net.ipv6.conf.all.disable_ipv6=1") }
+        let node = try HelloNode(links: Link.current())
+        let a = try UDPSocket(ipv4Only: !isSwitchedOff)
+        let to = Endpoint(ipv4: loopback4, port: node.socket.port)
+        a.send([1], to: to)
+        a.send([2], to: loopback6(node.socket.port))
+        let from = try HelloLinks(
+          socket: a, links: Link.current(), loop: EventLoop(), batch: ReceiveBatch()
+        ) { _ in }
+        let hello: [UInt8] = [3]
+        for link in from.links { hello.withUnsafeBytes { from.sendHello($0, on: link) } }
+        try node.turn()
+        return (node.heard, a.counters, (a.isIPv4Only, from.failures))
+      }
+      #expect(heard.map(\.bytes) == [[1], [3]])
+      #expect(heard.allSatisfy { $0.source.ipv4 == loopback4 && $0.source.port == 41_718 })
+      #expect(counters.sent == 2 && counters.unreachable == 1)
+      #expect(hellos == (!isSwitchedOff, 0))
     }
   }
 
@@ -183,9 +208,9 @@ func loopback6(_ port: UInt16) -> Endpoint {
         while b.receive(into: batch) { batch.forEach { sum += $0.bytes.count } }
       }
       round()
-      let before = test_allocations()
+      let before = talk_probe_allocations()
       for _ in 0..<100 { round() }
-      return (test_allocations() - before, sum)
+      return (talk_probe_allocations() - before, sum)
     }
     #expect(allocations == 0)
     #expect(received == 101 * 100 * 112)
@@ -237,5 +262,16 @@ func makePair() throws {
     try ip("link set \(name) addrgenmode none up")
     try ip("addr add fe80::\(host)/64 dev \(name) nodad")
     try ip("addr add 10.41.\(host).1/24 dev \(name) brd +")
+  }
+  try waitForLinks(["v0", "v1"])
+}
+
+/// Waits until interfaces run: the kernel says so a moment after they are set up.
+func waitForLinks(_ names: [String]) throws {
+  let start = BootClock.now()
+  while !Set(names).isSubset(of: Link.current().map(\.name)) {
+    guard BootClock.now() - start < .seconds(10) else {
+      throw NetError.system(call: "ip link set \(names) up", code: ETIMEDOUT)
+    }
   }
 }

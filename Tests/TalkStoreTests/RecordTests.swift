@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func `a roster at its limit is kept, and what goes beyond is not`() throws {
-    for (admits, kept) in [(1_024, 1_024), (1_025, 1_024)] {
+    for (admits, kept) in [(4_096, 4_096), (4_097, 4_096)] {
       var channel = Sample.channel(admits: admits)
       channel.roster = channel.roster.map { _ in [UInt8](repeating: 1, count: 512) }
       let body = channel.encode()

@@ -1,4 +1,4 @@
-// What Swift's Glibc module does not show of Linux: epoll, timerfd, eventfd, signalfd, getrandom,
+// What Swift's Glibc module does not show of Linux: epoll, timerfd, eventfd, getrandom,
 // recvmmsg and sendmmsg with packet information, multicast options, netlink, interface lists.
 // Every name is prefixed with talk_, so that nothing can clash. Functions return -1 and set errno
 // on failure unless they say otherwise.
@@ -37,13 +37,6 @@ int talk_timerfd(void);
 
 /// Lets the timer fire once at `nanoseconds` on CLOCK_BOOTTIME; 0 disarms it.
 int talk_timerfd_set(int fd, uint64_t nanoseconds);
-
-/// Blocks the signals in the calling thread (and those that it makes later) and returns a
-/// signalfd(2) for them.
-int talk_signalfd(const int *signals, int count);
-
-/// The next signal number from a signalfd; 0 when none waits.
-int talk_signalfd_next(int fd);
 
 /// Names the calling thread, for top(1) and debuggers; at most 15 bytes.
 void talk_name_thread(const char *name);
@@ -119,9 +112,9 @@ struct talk_udp_made {
   int ipv4;
 };
 
-/// A non-blocking UDP socket, dual-stack (IPv4 alone where IPv6 is absent), not yet bound, with big
-/// buffers, DSCP EF, packet information and receive times.
-struct talk_udp_made talk_udp_socket(void);
+/// A non-blocking UDP socket, dual-stack (IPv4 alone where IPv6 is absent, or with `ipv4`), not yet
+/// bound, with big buffers, DSCP EF, packet information and receive times.
+struct talk_udp_made talk_udp_socket(int ipv4);
 /// Binds the socket to a port on all addresses, sharing it (SO_REUSEADDR) with sockets that are
 /// bound to a group or a broadcast address.
 int talk_udp_bind(int fd, int ipv4, uint16_t port);

@@ -2,12 +2,12 @@ import TalkKit
 
 /// `talkaround channel …`: make, list, show, choose and leave channels.
 enum ChannelCommands {
-  static let json = Option("--json", "print JSON")
+  static let json = Option("--json", help: "print JSON")
 
   static let commands = [create, list, show, use, leave]
 
   private static let create = Command(
-    "channel create", .one("NAME"), "make a channel and become its creator",
+    "channel create", .one("NAME"), summary: "make a channel and become its creator",
     notes: ["A name has at most 32 bytes. Then 'talkaround invite' lets others in."]
   ) { invocation, context throws(CommandError) in
     let client = try context.connect(invocation)
@@ -19,7 +19,7 @@ enum ChannelCommands {
   }
 
   private static let list = Command(
-    "channel list", options: [json], "list the channels; * marks the one to talk on"
+    "channel list", options: [json], summary: "list the channels; * marks the one to talk on"
   ) { invocation, context throws(CommandError) in
     let answer = try context.connect(invocation).ask(.channelList)
     return try Self.show(answer, [ChannelStatus].self, invocation, context) { channels in
@@ -31,7 +31,7 @@ enum ChannelCommands {
 
   private static let show = Command(
     "channel show", .optional("NAME"), options: [json],
-    "show a channel (the current one) with members and floor"
+    summary: "show a channel (the current one) with members and floor"
   ) { invocation, context throws(CommandError) in
     let parameters = channelParameter(invocation.argument)
     let answer = try context.connect(invocation).ask(.channelShow, parameters)
@@ -41,7 +41,7 @@ enum ChannelCommands {
   }
 
   private static let use = Command(
-    "channel use", .one("NAME"), "talk on that channel from now on"
+    "channel use", .one("NAME"), summary: "talk on that channel from now on"
   ) { invocation, context throws(CommandError) in
     let client = try context.connect(invocation)
     let parameters = channelParameter(invocation.argument)
@@ -51,7 +51,7 @@ enum ChannelCommands {
   }
 
   private static let leave = Command(
-    "channel leave", .one("NAME"), "leave a channel and forget it",
+    "channel leave", .one("NAME"), summary: "leave a channel and forget it",
     notes: ["Coming back takes a new invite."]
   ) { invocation, context throws(CommandError) in
     let client = try context.connect(invocation)

@@ -5,11 +5,12 @@ enum InviteCommand {
   static let command = Command(
     "invite",
     options: [
-      Option("--channel", "NAME", "the channel; the current one unless given"),
-      Option("--for", "TIME", "how long newcomers are admitted: 90s, 30m, 2h; 10m unless given"),
-      Option("--max", "N", "how many are admitted, 1 to 64; 1 unless given"),
+      Option("--channel", "NAME", help: "the channel; the current one unless given"),
+      Option(
+        "--for", "TIME", help: "how long newcomers are admitted: 90s, 30m, 2h; 10m unless given"),
+      Option("--max", "N", help: "how many are admitted, 1 to 64; 1 unless given"),
     ],
-    "print an invite and admit who uses it",
+    summary: "print an invite and admit who uses it",
     notes: [
       "The line is a secret: hand it over by a way that others cannot read, as with",
       "  talkaround invite | ssh ben-laptop talkaround join",

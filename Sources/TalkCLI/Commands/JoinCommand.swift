@@ -4,7 +4,7 @@ import TalkKit
 /// `talkaround join`: joins by an invite from a prompt, a pipe or a file.
 enum JoinCommand {
   static let command = Command(
-    "join", .optional("FILE"), "join a channel by an invite from a prompt, a pipe or FILE",
+    "join", .optional("FILE"), summary: "join a channel by an invite from a prompt, a pipe or FILE",
     notes: [
       "The invite is never an argument: other users can see arguments, and the shell keeps them.",
       "FILE - reads standard input.",

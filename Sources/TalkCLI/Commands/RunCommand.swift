@@ -7,21 +7,24 @@ enum RunCommand {
   static let command = Command(
     "run",
     options: [
-      Option("--headless", "no screen, even on a terminal"),
-      Option("--port", "N", "the UDP port"),
-      Option("--peer", "HOST:PORT", repeats: true, "a node that is always tried; may be repeated"),
-      Option("--name", "NICK", "your nickname from now on"),
-      Option("--capture", "DEVICE", "pulse, pulse:SOURCE, null, or FILE.wav"),
-      Option("--playback", "DEVICE", "pulse, pulse:SINK, null, or FILE.wav"),
-      Option("--no-avahi", "do not use Avahi to find members"),
-      Option("--no-hello", "do not send sealed hellos to find members"),
+      Option("--headless", help: "no screen, even on a terminal"),
+      Option("--port", "N", help: "the UDP port"),
+      Option(
+        "--peer", "HOST:PORT", repeats: true, help: "a node that is always tried; may be repeated"),
+      Option("--name", "NICK", help: "your nickname from now on"),
+      Option("--capture", "DEVICE", help: "pulse, pulse:SOURCE, null, or FILE.wav"),
+      Option("--playback", "DEVICE", help: "pulse, pulse:SINK, null, or FILE.wav"),
+      Option("--no-avahi", help: "do not use Avahi to find members"),
+      Option("--no-hello", help: "do not send sealed hellos to find members"),
     ],
-    "run the node here, with its screen on a terminal",
+    summary: "run the node here, with its screen on a terminal",
     notes: ["It ends by q on the screen, SIGINT, SIGTERM, or 'talkaround stop'."]
   ) { invocation, context throws(CommandError) in
     let options = try options(invocation, context)
     let node: any RunnableNode
-    do throws(NodeServiceError) { node = try context.makeNode(options) } catch {
+    do throws(NodeServiceError) {
+      node = try context.makeNode(options)
+    } catch {
       throw CommandError(error)
     }
     if options.headless { return try serve(node) }

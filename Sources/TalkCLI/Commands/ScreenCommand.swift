@@ -2,7 +2,7 @@ import TalkKit
 
 /// `talkaround` without a command: the screen of the node that runs.
 enum ScreenCommand {
-  static let command = Command("", "the screen of the running node") {
+  static let command = Command("", summary: "the screen of the running node") {
     invocation, context throws(CommandError) in
     guard context.isInteractive else {
       throw .usage("the screen needs a terminal; 'talkaround --help' lists the commands")

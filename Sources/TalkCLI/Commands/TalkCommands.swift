@@ -6,7 +6,7 @@ enum TalkCommands {
   static let commands = [file, hold, press, release, toggle]
 
   private static let hold = Command(
-    "talk hold", "hold the key while it runs",
+    "talk hold", summary: "hold the key while it runs",
     notes: [
       "The key is released by SIGINT, SIGTERM, SIGHUP, the end of standard input, or the death",
       "of the command. What happens is told on standard error.",
@@ -17,19 +17,21 @@ enum TalkCommands {
   }
 
   private static let press = Command(
-    "talk press", "press the key and leave it pressed",
+    "talk press", summary: "press the key and leave it pressed",
     notes: ["It ends by 'talk release' or the talk limit."]
   ) { invocation, context throws(CommandError) in
     try latch(.talkPress, invocation, context)
   }
 
-  private static let release = Command("talk release", "release the key") {
+  private static let release = Command("talk release", summary: "release the key") {
     invocation, context throws(CommandError) in
     _ = try context.connect(invocation).ask(.talkRelease)
     return ExitCode.ok
   }
 
-  private static let toggle = Command("talk toggle", "press the key, or release it if pressed") {
+  private static let toggle = Command(
+    "talk toggle", summary: "press the key, or release it if pressed"
+  ) {
     invocation, context throws(CommandError) in
     try latch(.talkToggle, invocation, context)
   }
@@ -52,10 +54,10 @@ enum TalkCommands {
   private static let file = Command(
     "talk",
     options: [
-      Option("--file", "WAV", "speak what the file holds; - reads standard input"),
-      Option("--any", "be content when one member heard it"),
+      Option("--file", "WAV", help: "speak what the file holds; - reads standard input"),
+      Option("--any", help: "be content when one member heard it"),
     ],
-    "speak a sound file; ends with 0 when all present heard it"
+    summary: "speak a sound file; ends with 0 when all present heard it"
   ) { invocation, context throws(CommandError) in
     guard let name = invocation.value("--file") else {
       throw .usage("'talkaround talk' needs one of: hold, press, release, toggle, --file WAV")

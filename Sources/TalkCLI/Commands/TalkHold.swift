@@ -6,11 +6,16 @@ struct TalkHold {
   /// How often the key's level is sent again: 5 Hz, so that one lost beat of the node's 500 ms is
   /// borne (floor.md).
   static let beatMilliseconds: Int32 = 200
+  /// How many events are taken before keys and clocks are looked at again.
+  static let eventsAtOnce = 32
 
   private let client: ControlClient
   private let context: Context
   /// True once the floor was ours.
   private var wasPermitted = false
+  private var lastBeat: UInt64 = 0
+  /// True when events may wait in our own buffer, where poll(2) does not see them.
+  private var moreWaits = false
   /// Why not, so far.
   private var refusal: (text: String, code: Int32)?
 
@@ -31,11 +36,12 @@ struct TalkHold {
         pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: input.descriptor, events: Int16(POLLIN), revents: 0),
       ]
-      let ready = unsafe poll(&polled, nfds_t(polled.count), Self.beatMilliseconds)
+      let patience = moreWaits ? 0 : Self.beatMilliseconds
+      _ = unsafe poll(&polled, nfds_t(polled.count), patience)
       if polled[1].revents != 0 { break }
       if polled[2].revents != 0, input.hasEnded() { break }
       try takeEvents()
-      if ready == 0 || beatIsDue() { try beat() }
+      if beatIsDue() { try beat() }
     }
     do { _ = try client.call(.talkRelease, patience: .seconds(1)) } catch {
       throw CommandError(error)
@@ -45,15 +51,12 @@ struct TalkHold {
     throw CommandError(message: "released before it was granted", exitCode: ExitCode.busy)
   }
 
-  private var lastBeat: UInt64 = 0
-
   private func milliseconds() -> UInt64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     return UInt64(now.tv_sec) * 1_000 + UInt64(now.tv_nsec) / 1_000_000
   }
 
-  /// True when events kept the poll from running out.
   private func beatIsDue() -> Bool {
     milliseconds() - lastBeat >= UInt64(Self.beatMilliseconds)
   }
@@ -63,14 +66,18 @@ struct TalkHold {
     do { try client.send(.talkHold, notification: true) } catch { throw CommandError(error) }
   }
 
+  /// Takes some events, not all: under a flood of them the key must still be asserted.
   private mutating func takeEvents() throws(CommandError) {
+    moreWaits = false
     do throws(ControlError) {
-      while let incoming = try client.receive(.zero) {
+      for _ in 0..<Self.eventsAtOnce {
+        guard let incoming = try client.receive(.zero) else { return }
         guard case .event(let json) = incoming,
           let event = JSONLine.decode(WatchEvent.self, json)
         else { continue }
         take(event)
       }
+      moreWaits = true
     } catch {
       throw CommandError(error)
     }
@@ -82,57 +89,5 @@ struct TalkHold {
     context.tell(told.line)
     if tone.tone == "permit" { wasPermitted = true }
     if let code = told.refusal { refusal = (told.line, code) }
-  }
-}
-
-/// A tone as a line for the person.
-struct ToneText {
-  let line: String
-  /// The exit code, where the tone says that the press led to nothing.
-  let refusal: Int32?
-
-  init(_ tone: ToneReport) {
-    let holder = tone.name.map(DisplayText.name) ?? "somebody"
-    let why = tone.reason?.meaning ?? "no reason was given"
-    switch tone.tone {
-    case "permit": (line, refusal) = ("speak now", nil)
-    case "busy":
-      let text = tone.reason.map { $0 == .busy ? "" : "; \($0.meaning)" } ?? ""
-      (line, refusal) = ("busy: \(holder) speaks\(text)", ExitCode.busy)
-    case "queued":
-      (line, refusal) = ("queued: place \(tone.place ?? 0), \(holder) speaks", ExitCode.busy)
-    case "limit-warning": (line, refusal) = ("the talk limit comes soon", nil)
-    case "cut": (line, refusal) = ("cut: \(why)", nil)
-    case "unheard": (line, refusal) = ("unheard: \(why)", ExitCode.unavailable)
-    default: (line, refusal) = (DisplayText.name(tone.tone), nil)
-    }
-  }
-}
-
-/// Standard input as a sign that the holder is alive: its end is a release.
-struct HeldInput {
-  /// For poll(2); -1 when the input says nothing: a plain file or device, a terminal that another
-  /// program has, or one whose end had come before we began (as with `ssh -n`).
-  private(set) var descriptor: Int32
-
-  init(_ input: Int32) {
-    descriptor = -1
-    var info = stat()
-    guard unsafe fstat(input, &info) == 0 else { return }
-    let kind = info.st_mode & S_IFMT
-    let isOurTerminal = isatty(input) == 1 && tcgetpgrp(input) == getpgrp()
-    guard kind == S_IFIFO || kind == S_IFSOCK || isOurTerminal else { return }
-    descriptor = input
-    var polled = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
-    if unsafe poll(&polled, 1, 0) > 0, hasEnded() { descriptor = -1 }
-  }
-
-  /// Takes what has come; true once the end has.
-  mutating func hasEnded() -> Bool {
-    var chunk = [UInt8](repeating: 0, count: 256)
-    let got = unsafe chunk.withUnsafeMutableBytes { buffer in
-      unsafe read(descriptor, buffer.baseAddress!, buffer.count)
-    }
-    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)
   }
 }

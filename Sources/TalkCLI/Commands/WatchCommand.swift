@@ -3,15 +3,17 @@ import TalkKit
 /// `talkaround watch`: everything that happens, a line of JSON each.
 enum WatchCommand {
   static let command = Command(
-    "watch", options: [Option("--levels", "also how loud a burst is, ten times a second")],
-    "print what happens as lines of JSON, a snapshot first", notes: notes
+    "watch", options: [Option("--levels", help: "also how loud a burst is, ten times a second")],
+    summary: "print what happens as lines of JSON, a snapshot first", notes: notes
   ) { invocation, context throws(CommandError) in
     let client = try context.connect(invocation)
     let levels = JSONValue.bool(invocation.has("--levels"))
     _ = try client.ask(.subscribe, ["levels": levels])
     while true {
       let incoming: ControlClient.Incoming?
-      do throws(ControlError) { incoming = try client.receive(nil) } catch {
+      do throws(ControlError) {
+        incoming = try client.receive(nil)
+      } catch {
         throw CommandError(error)
       }
       guard case .event(let event)? = incoming else { continue }

@@ -26,6 +26,8 @@ struct Screen {
   private var beat: UInt64 = 0
   private var asked: UInt64 = 0
   private var wasDown = false
+  /// True when something may wait in our own buffer, where poll(2) does not see it.
+  private var moreWaits = false
 
   init(client: ControlClient, context: Context, signals: SignalPipe) {
     self.client = client
@@ -62,7 +64,7 @@ struct Screen {
       model.isStale = true
     }
     if polled[1].revents != 0, !takeKeys(at: now) { return false }
-    while let incoming = try client.receive(.zero) { take(incoming) }
+    try takeIncoming()
     key.expire(at: now)
     if model.pressEnded {
       model.pressEnded = false
@@ -80,12 +82,25 @@ struct Screen {
 
   /// Milliseconds until something is due.
   private func wait() -> UInt64 {
+    if moreWaits { return 0 }
     var due = asked + Self.statusMilliseconds
     if model.isStale { due = min(due, drawn + Self.drawMilliseconds) }
     if key.isDown { due = min(due, beat + UInt64(TalkHold.beatMilliseconds)) }
     if let deadline = key.deadline { due = min(due, deadline) }
     let now = Self.milliseconds()
     return due > now ? due - now : 0
+  }
+
+  /// Takes some of what came, not all: keys and clocks must not wait for a flood.
+  private mutating func takeIncoming() throws(ControlError) {
+    moreWaits = true
+    for _ in 0..<TalkHold.eventsAtOnce {
+      guard let incoming = try client.receive(.zero) else {
+        moreWaits = false
+        return
+      }
+      take(incoming)
+    }
   }
 
   private mutating func take(_ incoming: ControlClient.Incoming) {

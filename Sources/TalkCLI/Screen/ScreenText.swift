@@ -74,10 +74,7 @@ struct ScreenText {
   }
 
   private func foot(_ model: ScreenModel, keyIsDown: Bool) -> [String] {
-    let key = keyIsDown ? "SPACE ends talking" : "SPACE talks"
-    return [
-      model.message,
-      "\(key) (this terminal reports no key releases: press again, or hold)   q quits",
-    ]
+    let key = keyIsDown ? "SPACE ends talking" : "SPACE talks, again ends"
+    return [model.message, "\(key) (this terminal reports no releases)   q quits"]
   }
 }

@@ -214,6 +214,8 @@ struct ControlLoop {
   }
 
   private func end(_ connection: ControlConnection) {
+    // A child process may have inherited the descriptor between accept(2) and fcntl(2).
+    shutdown(connection.descriptor, Int32(SHUT_RDWR))
     close(connection.descriptor)
     if connection.isKnown { server.handler.clientGone(connection.id) }
   }

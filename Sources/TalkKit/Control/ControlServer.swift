@@ -19,6 +19,7 @@ package import TalkCore
   private let mailbox = Mailbox()
   private let subscribers = Atomic<Int>(0)
   private let levelSubscribers = Atomic<Int>(0)
+  private let isClosed = Atomic<Bool>(false)
   private nonisolated(unsafe) var thread = pthread_t()
 
   /// Something for the socket's thread to pass on.
@@ -72,6 +73,7 @@ package import TalkCore
   /// Hands over the replies that wait, ends all connections, removes the socket, and waits for the
   /// thread. Not from within the handler.
   package func close() {
+    guard !isClosed.exchange(true, ordering: .relaxed) else { return }
     post(.close)
     unsafe pthread_join(thread, nil)
   }

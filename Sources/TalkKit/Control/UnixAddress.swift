@@ -26,9 +26,8 @@ struct UnixAddress {
 
   /// A stream socket that is closed on exec.
   static func makeSocket(path: String) throws(ControlError) -> Int32 {
-    let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw .failed(path, call: "socket", errno: errno) }
-    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     return number
   }
 

@@ -28,6 +28,7 @@ extension Shell {
       unsafe self.node.captured(
         UnsafeBufferPointer(rebasing: self.sound.buffer[..<count]), step)
     }
+    tellLevel(now: step.now)
   }
 
   /// The device whose samples are our voice now.
@@ -39,13 +40,15 @@ extension Shell {
   func pumpPlayback() {
     sound.playback.wake.drain()
     let now = BootClock.now()
-    while sound.playback.wanted >= Sound.quantum {
-      let quantum = unsafe UnsafeMutableBufferPointer(rebasing: sound.buffer[..<Sound.quantum])
+    while case let wanted = sound.playback.wanted, wanted > 0 {
+      let quantum = unsafe UnsafeMutableBufferPointer(
+        rebasing: sound.buffer[..<min(wanted, Sound.quantum)])
       unsafe node.render(into: quantum, now: now)
       unsafe sound.playback.write(UnsafeBufferPointer(quantum))
     }
     followDevices()
-    loop.arm(Instant.earliest(node.deadline, sound.deadline))
+    tellLevel(now: now)
+    armTimer()
   }
 
   /// Starts and stops the devices as the node wants them.

@@ -163,6 +163,21 @@ extension Shell {
           lost: lost)))
   }
 
+  /// Tells how loud the present burst is, ten times a second, if anybody wants to know.
+  func tellLevel(now: Instant) {
+    guard server?.wantsLevels == true, now >= nextLevel, let burst = node.activeBurst else {
+      return
+    }
+    nextLevel = now + .milliseconds(100)
+    publish(
+      .burst(
+        BurstEvent(
+          channel: burst.channel.description, turn: burst.token.turn,
+          speaker: burst.token.holder.description,
+          name: node.nickname(of: burst.token.holder, on: burst.channel), phase: .level,
+          level: node.level)))
+  }
+
   private func tellTone(_ id: ChannelID, _ tone: ToneEvent, _ why: ToneReason) {
     var report = ToneReport(channel: id.description, tone: tone.word)
     switch why {

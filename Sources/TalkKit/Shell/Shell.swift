@@ -26,7 +26,6 @@ final class Shell {
   var server: ControlServer?
   var helloLinks: HelloLinks?
   var networkWatch: NetworkWatch?
-  var signals: SignalWatch?
   var discovery: AvahiDiscovery?
   var resolver: Resolver?
   var sound: Sound
@@ -37,6 +36,8 @@ final class Shell {
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
   var stopping = false
+  /// When the level is told again.
+  var nextLevel = Instant.zero
 
   /// Opens everything that can fail.
   init(
@@ -82,7 +83,7 @@ final class Shell {
       try connect()
       try loop.run(
         due: { _ in self.input { self.node.wake($0) } },
-        late: { late in self.node.loopWasLate(by: late) })
+        late: { late in self.input { self.node.loopWasLate(by: late, $0) } })
     } catch let error as NetError {
       throw .unavailable(error.description)
     } catch let error as ControlError {
@@ -96,12 +97,6 @@ final class Shell {
   }
 
   private func connect() throws {
-    signals = try SignalWatch([SIGTERM, SIGINT, SIGHUP])
-    if let signals {
-      try loop.add(fd: signals.fd) { [unowned self] in
-        while signals.next() != nil { self.beginStop() }
-      }
-    }
     try loop.add(fd: socket.fd) { [unowned self] in self.receive() }
     try loop.add(fd: inputs.fd) { [unowned self] in
       self.inputs.drain { self.take($0) }
@@ -183,14 +178,28 @@ final class Shell {
 
   /// Lets the node take one input and performs what it recorded.
   func input(_ body: (Step) -> Void) {
-    step.now = BootClock.now()
+    take(at: BootClock.now(), body)
+    settle()
+  }
+
+  /// One input of several that come at once: everything that the step recorded is performed before
+  /// the next; `settle` follows the last.
+  private func take(at time: Instant, _ body: (Step) -> Void) {
+    step.now = time
     unsafe step.entropy.refill { unsafe Entropy.fill($0) }
     body(step)
     perform()
   }
 
-  /// Sends, then the rare effects, then the devices and the timer.
-  func perform() {
+  /// What is needed once after any number of inputs: devices and timer.
+  private func settle() {
+    followDevices()
+    armTimer()
+  }
+
+  /// Sends, then the rare effects.
+  private func perform() {
+    guard !step.isEmpty else { return step.slab.removeAll() }
     for outgoing in step.sends {
       unsafe socket.append(
         UnsafeRawBufferPointer(step.slab[outgoing.range]), to: outgoing.endpoint)
@@ -204,8 +213,13 @@ final class Shell {
     let cold = step.cold
     step.removeAll()
     for effect in cold { perform(effect) }
-    followDevices()
-    loop.arm(Instant.earliest(node.deadline, sound.deadline))
+  }
+
+  /// Arms the timer for what is due next. What was due before counts from now: how late the loop is
+  /// says something of the loop, not of a machine that asks to be woken at once.
+  func armTimer() {
+    let due = Instant.earliest(node.deadline, sound.deadline)
+    loop.arm(due.map { max($0, BootClock.now()) })
   }
 
   private func perform(_ effect: ColdEffect) {
@@ -229,11 +243,13 @@ final class Shell {
   }
 
   private func receiveBatch() {
+    let now = BootClock.now()
     batch.forEach { datagram in
-      self.input { step in
-        unsafe self.node.receive(datagram.bytes, from: datagram.source, step)
+      take(at: now) { step in
+        unsafe node.receive(datagram.bytes, from: datagram.source, step)
       }
     }
+    settle()
   }
 
   // MARK: The network

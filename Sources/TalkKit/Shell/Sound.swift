@@ -6,7 +6,7 @@ import TalkCore
   /// How long the loudspeaker goes on after the last sound: bursts that follow at once need no new
   /// start, and what is under way is heard.
   static let playbackRest = Duration.milliseconds(400)
-  /// What is rendered at a time: 10 ms.
+  /// The most that is rendered at a time: 10 ms.
   static let quantum = 480
 
   let capture: any CaptureDevice

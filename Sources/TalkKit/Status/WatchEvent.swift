@@ -16,8 +16,8 @@ public import TalkCore
 /// | status | a channel became ready, connecting or unavailable |
 /// | error | something failed that a person may mend |
 ///
-/// `seq` rises by one an event; a gap means that events were lost to this reader. A snapshot has the
-/// `seq` of the last event that it includes. The name `note` is kept for later.
+/// `seq` rises by one an event; a gap means that events were lost to this reader. A snapshot has
+/// the `seq` of the last event that it includes. The name `note` is kept for later.
 public struct WatchEvent: Codable, Hashable, Sendable {
   /// The event's number.
   public var seq: UInt64

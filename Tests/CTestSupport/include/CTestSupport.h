@@ -1,10 +1,6 @@
-// What tests need of Linux and do not ship: a count of allocations, network namespaces.
+// What tests need of Linux and do not ship: network namespaces.
 #ifndef TALKAROUND_CTESTSUPPORT_H
 #define TALKAROUND_CTESTSUPPORT_H
-
-/// How often the calling thread has taken memory (malloc, calloc, realloc) since it started;
-/// 0 for ever under AddressSanitizer, which has these functions for itself.
-unsigned long test_allocations(void);
 
 /// Moves the calling thread into a new network namespace with its loopback up; 0, or -1 and errno.
 /// Needs root.

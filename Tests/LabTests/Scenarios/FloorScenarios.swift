@@ -131,8 +131,16 @@ extension OnTheLab {
         #expect(
           Double(heard.count) > 0.7 * (turn.to - turn.from - 0.8) / 0.05,
           "ear \(ear) hears \(turn.voice) in \(heard.count) moments only")
-        let wrong = moments.filter { $0.voice != nil && $0.voice != turn.voice }
-        #expect(wrong.count <= moments.count / 50, "ear \(ear) hears others in a turn")
+        // A voice keeps its delay; a chance likeness, as concealment of lost frames makes them, has
+        // another one in the next 100 ms. (Neighbours at 50 ms share half of what they hear.)
+        let others = moments.filter { $0.voice != nil && $0.voice != turn.voice }
+        let wrong = others.filter { moment in
+          others.contains { other in
+            abs(abs(other.time - moment.time) - 0.1) < 0.01 && other.voice == moment.voice
+              && abs(other.delay - moment.delay) < 0.000_5
+          }
+        }
+        #expect(wrong.isEmpty, "ear \(ear) hears others in a turn")
         let sorted = heard.map(\.delay).sorted()
         if !sorted.isEmpty { delays.append(sorted[sorted.count / 2]) }
       }

@@ -21,9 +21,11 @@ struct Listening: Sendable {
     /// From mouth to ear in seconds.
     let delay: Double
 
-    /// A voice keeps its delay; a chance likeness has another one each time.
+    /// A voice keeps its delay; a chance likeness has another one in the next 100 ms, and where one
+    /// talker follows another both are in one stretch of 100 ms, not in two. (Neighbours at 50 ms
+    /// share half of what they hear.)
     func confirms(_ other: Sighting) -> Bool {
-      voice == other.voice && time != other.time && abs(time - other.time) < 0.06
+      voice == other.voice && abs(abs(time - other.time) - 0.1) < 0.01
         && abs(delay - other.delay) < 0.000_5
     }
   }

@@ -1,0 +1,174 @@
+import TalkCore
+import TalkCrypto
+import TalkFloor
+import TalkWire
+import Testing
+
+/// The parts of the floor by themselves: queue, memory of tokens, forged and stale words.
+@Suite struct FloorPartsTests {
+  private func peer(_ number: UInt64) -> PeerID { PeerID(Bytes16(high: number, low: 1)) }
+
+  private func entry(_ number: UInt64, _ floorClass: FloorClass = .normal) -> QueueEntry {
+    QueueEntry(floorClass: floorClass, request: number, peer: peer(number), seat: 0)
+  }
+
+  @Test func theQueueTakesSixteenAndNoMore() {
+    var queue = FloorQueue()
+    var accepted = (1...16).map { queue.insert(entry(UInt64($0))).accepted }
+    #expect(accepted.allSatisfy { $0 })
+    // A repeat of one who waits is no new entry.
+    accepted = [queue.insert(entry(17)).accepted, queue.insert(entry(3)).accepted]
+    #expect(accepted == [false, true])
+    #expect(queue.entries.count == 16)
+  }
+
+  @Test func aHigherClassWaitsBeforeALowerOneAndBehindItsOwn() {
+    var queue = FloorQueue()
+    _ = queue.insert(entry(1))
+    _ = queue.insert(entry(2, .priority))
+    _ = queue.insert(entry(3, .emergency))
+    _ = queue.insert(entry(4, .priority))
+    #expect(queue.entries.map(\.request) == [3, 2, 4, 1])
+  }
+
+  @Test func theDigestDiffersWhenTheQueueDoes() {
+    var queue = FloorQueue()
+    let empty = queue.digest
+    _ = queue.insert(entry(1))
+    let one = queue.digest
+    _ = queue.insert(entry(2))
+    #expect(Set([empty, one, queue.digest]).count == 3)
+  }
+
+  @Test func sixtyFourTokensAreRememberedAndTheOldestIsForgotten() {
+    var tokens = RecentTokens()
+    for turn in 1...65 {
+      tokens.insert(TokenID(turn: UInt64(turn), holder: peer(1), seat: 0), at: .zero)
+    }
+    #expect(tokens.overSince(TokenID(turn: 1, holder: peer(1), seat: 0)) == nil)
+    #expect(tokens.overSince(TokenID(turn: 2, holder: peer(1), seat: 0)) != nil)
+    #expect(tokens.overSince(TokenID(turn: 65, holder: peer(1), seat: 0)) != nil)
+  }
+
+  // MARK: A machine by hand
+
+  private let now = Instant(nanoseconds: 5_000_000_000)
+  private let channel = ChannelID(Bytes16(high: 3, low: 4))
+
+  private func identity(_ number: UInt8) -> Identity {
+    Identity.forSimulation(seed: [UInt8](repeating: number, count: 32), salt: 9)
+  }
+
+  /// A listener that knows two members, of whom the first talks under turn 10.
+  private func listener() -> FloorMachine {
+    var machine = FloorMachine(
+      identity: identity(0), channel: channel, timers: FloorTimers(), reservedTurn: 2_048,
+      firstRequest: 0, now: now)
+    for number: UInt8 in [1, 2] {
+      let identity = identity(number).publicIdentity
+      machine.setMember(identity.peerID, FloorMember(signingKey: identity.signing))
+      machine.setPresent(identity.peerID, true, now: now)
+    }
+    let talker = identity(1).publicIdentity.peerID
+    do {
+      let heard = machine.hears(turn: 2_050, seat: 0, floorClass: .normal, from: talker, now: now)
+      #expect(heard != nil)
+    }
+    return machine
+  }
+
+  private func token(_ number: UInt8, turn: UInt64) -> Token {
+    Token(
+      id: TokenID(turn: turn, holder: identity(number).publicIdentity.peerID, seat: 0),
+      floorClass: .normal)
+  }
+
+  private func grant(signedBy number: UInt8, from: Token, to: Token) -> Grant {
+    var grant = Grant(
+      from: from, to: to, request: 77, signature: Signature64([UInt8](repeating: 0, count: 64))!)
+    grant.signature = Signature64(
+      identity(number).sign(grant.signedBytes(channel: channel)))!
+    return grant
+  }
+
+  @Test func aGrantSignedByTheHolderPassesTheFloorOn() {
+    var machine = listener()
+    let good = grant(
+      signedBy: 1, from: token(1, turn: 2_050), to: token(2, turn: 2_051))
+    machine.receive(
+      .grant(chain: [good], queue: []), from: identity(2).publicIdentity.peerID, now: now)
+    #expect(machine.snapshot.token?.id.holder == identity(2).publicIdentity.peerID)
+  }
+
+  @Test func aGrantThatTheHolderDidNotSignHasNoEffect() {
+    var machine = listener()
+    let forged = grant(
+      signedBy: 2, from: token(1, turn: 2_050), to: token(2, turn: 2_051))
+    machine.receive(
+      .grant(chain: [forged], queue: []), from: identity(2).publicIdentity.peerID, now: now)
+    #expect(machine.snapshot.token?.id.holder == identity(1).publicIdentity.peerID)
+    #expect(machine.refusedMessages == 1)
+  }
+
+  @Test func aSecondTalkerIsNotHeardWhileTheFirstIs() {
+    var machine = listener()
+    let other = identity(2).publicIdentity.peerID
+    do {
+      let heard = machine.hears(turn: 2_060, seat: 0, floorClass: .normal, from: other, now: now)
+      #expect(heard == nil)
+    }
+    let later = now + .milliseconds(251)
+    do {
+      let heard = machine.hears(turn: 2_060, seat: 0, floorClass: .normal, from: other, now: later)
+      #expect(heard != nil)
+    }
+  }
+
+  @Test func voiceBehindItsReleaseIsNotHeard() {
+    var machine = listener()
+    let talker = identity(1).publicIdentity.peerID
+    machine.receive(
+      .release(token: token(1, turn: 2_050), lastFrame: 3), from: talker, now: now)
+    do {
+      let heard = machine.hears(turn: 2_050, seat: 0, floorClass: .normal, from: talker, now: now)
+      #expect(heard == nil)
+    }
+    #expect(machine.snapshot.state == .idle)
+  }
+
+  @Test func aClassThatTheRosterDoesNotAllowHasNoEffect() {
+    var machine = listener()
+    let other = identity(2).publicIdentity.peerID
+    do {
+      let heard = machine.hears(
+        turn: 2_060, seat: 0, floorClass: .imminentPeril, from: other, now: now)
+      #expect(heard == nil)
+    }
+    do {
+      let heard = machine.hears(turn: 2_061, seat: 0, floorClass: .emergency, from: other, now: now)
+      #expect(heard != nil)
+    }
+  }
+
+  @Test func aJumpOfTurnsBeyondTheLimitIsRefused() {
+    var machine = listener()
+    let other = identity(2).publicIdentity.peerID
+    let later = now + .seconds(1)
+    let limit = UInt64(2_050) + 1 << 20
+    do {
+      let heard = machine.hears(
+        turn: limit + 1, seat: 0, floorClass: .normal, from: other, now: later)
+      #expect(heard == nil)
+    }
+    do {
+      let heard = machine.hears(turn: limit, seat: 0, floorClass: .normal, from: other, now: later)
+      #expect(heard != nil)
+    }
+  }
+
+  @Test func aStrangersWordsAreCountedAndIgnored() {
+    var machine = listener()
+    machine.receive(.fence(token: token(9, turn: 1)), from: peer(99), now: now)
+    #expect(machine.refusedMessages == 1)
+  }
+}
