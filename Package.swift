@@ -93,7 +93,8 @@ let package = Package(
       ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "CAllocationProbe"],
       resources: [.copy("Vectors")]),
     tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
-    tests("TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh"]),
+    tests(
+      "TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh", "CAllocationProbe"]),
     tests("TalkVoiceTests", ["TalkCore", "TalkWire", "TalkVoice", "CAllocationProbe"]),
     tests(
       "TalkNodeTests",

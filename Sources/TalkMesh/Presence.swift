@@ -28,8 +28,6 @@ package struct Presence: Sendable {
   package static let askingsPerSecond = 32
   /// At most one notice per peer in this time.
   package static let noticeGap: Duration = .seconds(300)
-  /// A measured round trip above this is a mistake or a lie.
-  private static let longestRoundTrip: UInt32 = 60_000_000
 
   private let started: Instant
   private var peers = OrderedTable<PeerID, PeerPresence>(limit: peerLimit)
@@ -38,6 +36,12 @@ package struct Presence: Sendable {
   private var askingsEnd = Instant.zero
   private var askings = 0
   private var gate = Instant.zero
+  /// The time between keepalives to one peer.
+  private var turn = interval
+  /// The silence after which a peer is asked each second.
+  private var suspicion = interval * 3 / 2
+  /// The silence after which a peer is away.
+  private var limit = silence
 
   /// When to call `tick`; nil while no peer is known.
   package private(set) var deadline: Instant?
@@ -62,6 +66,7 @@ package struct Presence: Sendable {
       connected += 1
     }
     guard let index = peers.index(of: peer) else { return false }
+    updatePace()
     peers[at: index].connect(now: now)
     become(true, at: index, now: now)
     deadline = Instant.earliest(deadline, now)
@@ -74,6 +79,7 @@ package struct Presence: Sendable {
     peers[at: index].isConnected = false
     peers[at: index].heardMe = nil
     connected -= 1
+    updatePace()
     become(false, at: index, now: now)
     deadline = Instant.earliest(deadline, now)
   }
@@ -99,7 +105,7 @@ package struct Presence: Sendable {
     noteHeard(at: index, now: now)
     let isFirst = peers[at: index].theirArrival == nil
     guard peers[at: index].window.note(body.sequence) else { return }
-    take(body, at: index, now: now)
+    peers[at: index].take(body, now: now)
     guard isFirst || body.flags.contains(.answer) else { return }
     // A first presence is answered, so that the peer knows at once that it is heard.
     hurry(at: index, now: now)
@@ -111,24 +117,6 @@ package struct Presence: Sendable {
     peers[at: index].nextSend = min(peers[at: index].nextSend, max(now, earliest))
     peers[at: index].isUrgent = true
     deadline = Instant.earliest(deadline, peers[at: index].nextSend)
-  }
-
-  /// Takes over what the newest presence of a peer says.
-  private mutating func take(_ body: PresenceBody, at index: Int, now: Instant) {
-    peers[at: index].theirSentAt = body.sentAt
-    peers[at: index].theirArrival = now
-    peers[at: index].heardMe = body.flags.contains(.hearsYou) ? now : nil
-    peers[at: index].flags = body.flags
-    peers[at: index].toReceived = body.received
-    peers[at: index].toExpected = body.expected
-    peers[at: index].rosterDigest = body.rosterDigest
-    peers[at: index].uptime = body.uptime
-    guard body.flags.contains(.hasEcho) else { return }
-    let sample = Self.microseconds(now) &- body.echo &- body.echoDelay
-    guard sample <= Self.longestRoundTrip else { return }
-    let nanoseconds = Int64(sample) * 1_000
-    let before = peers[at: index].roundTrip ?? nanoseconds
-    peers[at: index].roundTrip = before + (nanoseconds - before) / 8
   }
 
   /// The loop ran late by `lateness`: nobody is blamed for what we did not read in that time.
@@ -214,14 +202,12 @@ package struct Presence: Sendable {
     if status.isDeaf { flags.insert(.deaf) }
     if status.hasMicrophone { flags.insert(.hasMicrophone) }
     if asks { flags.insert(.answer) }
-    var delay: UInt32 = 0
-    if let arrival = peer.theirArrival {
-      flags.insert(.hasEcho)
-      delay = UInt32(clamping: (now - arrival).wholeNanoseconds / 1_000)
-    }
+    if peer.theirArrival != nil { flags.insert(.hasEcho) }
+    let delay = peer.theirArrival.map { (now - $0).wholeNanoseconds / 1_000 } ?? 0
     return PresenceBody(
-      flags: flags, sequence: peer.sequence, sentAt: Self.microseconds(now),
-      echo: peer.theirSentAt, echoDelay: delay, received: peer.window.received,
+      flags: flags, sequence: peer.sequence,
+      sentAt: now.microseconds,
+      echo: peer.theirSentAt, echoDelay: UInt32(clamping: delay), received: peer.window.received,
       expected: peer.window.expected,
       uptime: UInt32(clamping: (now - started).wholeNanoseconds / 1_000_000_000),
       rosterDigest: status.rosterDigest)
@@ -278,10 +264,10 @@ package struct Presence: Sendable {
       }
       if peer.isPresent {
         // Silent beyond the limit and not away yet: judged when the next asking is due.
-        for silence in [suspicion, limit] {
-          let judged = peer.lastHeard + silence + .nanoseconds(1)
-          if judged > now { deadline = Instant.earliest(deadline, judged) }
-        }
+        let suspected = peer.lastHeard + suspicion + .nanoseconds(1)
+        let judged = peer.lastHeard + limit + .nanoseconds(1)
+        if suspected > now { deadline = Instant.earliest(deadline, suspected) }
+        if judged > now { deadline = Instant.earliest(deadline, judged) }
       }
       if peer.isPresent != peer.noticedPresent, let last = peer.noticedAt {
         deadline = Instant.earliest(deadline, last + Self.noticeGap)
@@ -299,19 +285,11 @@ package struct Presence: Sendable {
 
   private var isDense: Bool { connected <= Self.densePeers }
 
-  /// The time between keepalives to one peer.
-  private var turn: Duration {
-    isDense ? Self.interval : Self.interval * connected / Self.densePeers
-  }
-
-  /// The silence after which a peer is asked each second.
-  private var suspicion: Duration { turn * 3 / 2 }
-
-  /// The silence after which a peer is away.
-  private var limit: Duration { isDense ? Self.silence : suspicion + Self.silence }
-
-  private static func microseconds(_ instant: Instant) -> UInt32 {
-    UInt32(truncatingIfNeeded: instant.nanoseconds / 1_000)
+  /// The number of sessions changed, and with it the time between keepalives to one peer.
+  private mutating func updatePace() {
+    turn = isDense ? Self.interval : Self.interval * connected / Self.densePeers
+    suspicion = turn * 3 / 2
+    limit = isDense ? Self.silence : suspicion + Self.silence
   }
 
   // MARK: Answers

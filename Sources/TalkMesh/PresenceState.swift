@@ -140,4 +140,30 @@ struct PeerPresence: Sendable {
     toReceived = 0
     toExpected = 0
   }
+
+  /// A measured round trip above this is a mistake or a lie.
+  private static let longestRoundTrip: UInt32 = 60_000_000
+
+  /// Takes over what the newest presence of the peer says.
+  mutating func take(_ body: PresenceBody, now: Instant) {
+    theirSentAt = body.sentAt
+    theirArrival = now
+    heardMe = body.flags.contains(.hearsYou) ? now : nil
+    flags = body.flags
+    toReceived = body.received
+    toExpected = body.expected
+    rosterDigest = body.rosterDigest
+    uptime = body.uptime
+    guard body.flags.contains(.hasEcho) else { return }
+    let sample = now.microseconds &- body.echo &- body.echoDelay
+    guard sample <= Self.longestRoundTrip else { return }
+    let nanoseconds = Int64(sample) * 1_000
+    let before = roundTrip ?? nanoseconds
+    roundTrip = before + (nanoseconds - before) / 8
+  }
+}
+
+extension Instant {
+  /// The low 32 bits of this instant in microseconds, as presences carry it.
+  var microseconds: UInt32 { UInt32(truncatingIfNeeded: nanoseconds / 1_000) }
 }

@@ -1,3 +1,4 @@
+import CAllocationProbe
 import TalkCore
 import TalkMesh
 import TalkWire
@@ -286,6 +287,20 @@ struct PresenceTests {
     let isTakenThen = presence.sessionUp(peer(5_000), now: at(1))
     #expect(isTakenThen)
     #expect(presence.view(of: peer(3), now: at(1)) == nil)
+  }
+
+  @Test(
+    "a datagram from a peer that is here allocates nothing",
+    .enabled(if: talk_probe_works() != 0, "a sanitizer keeps malloc for itself"))
+  func noAllocation() {
+    var presence = Presence(started: start)
+    for number in 0..<100 { presence.sessionUp(peer(number), now: start) }
+    let before = talk_probe_allocations()
+    for round in 0..<1_000 {
+      presence.heard(peer(round % 100), now: start + .milliseconds(round))
+    }
+    #expect(talk_probe_allocations() == before)
+    #expect(presence.lastHeard(peer(99)) == start + .milliseconds(999))
   }
 
   @Test("reordered, repeated and lying presences do no harm")
