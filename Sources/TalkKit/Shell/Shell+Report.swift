@@ -211,8 +211,10 @@ extension Shell {
       return
     }
     let reason = report.reason ?? .unheard
-    refusePresses(id, reason, reason.meaning)
-    speechFailed(id, reason, reason.meaning)
+    var message = reason.meaning
+    if reason == .noMicrophone, let fault = sound.capture.fault { message = fault.description }
+    refusePresses(id, reason, message)
+    speechFailed(id, reason, message)
   }
 }
 
