@@ -34,13 +34,19 @@ import Glibc
   private nonisolated(unsafe) var isClosed = false
 
   /// Starts libpulse's thread and the first attempt to connect. `server` is as in PULSE_SERVER; nil
-  /// leaves the choice to libpulse (that variable, client.conf, XDG_RUNTIME_DIR).
-  package init(server: String? = nil) throws(AudioFault) {
+  /// leaves the choice to libpulse (that variable, client.conf, XDG_RUNTIME_DIR). `source` and
+  /// `sink` name devices as the server does; nil is the default one, wherever that moves.
+  package init(
+    server: String? = nil, source: String? = nil, sink: String? = nil
+  ) throws(AudioFault) {
     self.server = server
     command = try Wake()
     capture = try PulseCapture(command: command)
     playback = try PulsePlayback(command: command)
-    unsafe streams = [PulseStream(.capture(capture)), PulseStream(.playback(playback))]
+    unsafe streams = [
+      PulseStream(.capture(capture), device: source),
+      PulseStream(.playback(playback), device: sink),
+    ]
     guard let loop = unsafe pa_threaded_mainloop_new(),
       let api = unsafe pa_threaded_mainloop_get_api(loop)
     else { throw .noResources(what: "pa_threaded_mainloop") }

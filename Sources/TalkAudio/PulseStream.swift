@@ -34,7 +34,13 @@ import TalkCore
   /// True when devices changed while a stream was being made.
   private var wantsRetry = false
 
-  init(_ end: End) { self.end = end }
+  /// The device by the server's name; nil is the default one.
+  private let device: String?
+
+  init(_ end: End, device: String?) {
+    self.end = end
+    self.device = device
+  }
 
   private var events: AudioEvents {
     switch end {
@@ -50,7 +56,7 @@ import TalkCore
     }
   }
 
-  /// Makes a stream, corked, on the default device, unless there is one (pa_stream_connect_record,
+  /// Makes a stream, corked, on its device, unless there is one (pa_stream_connect_record,
   /// _playback). Never pinned, so that the server moves it when its device goes.
   func make(in context: OpaquePointer) {
     guard unsafe stream == nil else {
@@ -82,12 +88,12 @@ import TalkCore
     case .capture(let capture):
       let data = unsafe Unmanaged.passUnretained(capture).toOpaque()
       unsafe pa_stream_set_read_callback(made, captureReadable, data)
-      code = unsafe pa_stream_connect_record(made, nil, &buffer, flags)
+      code = unsafe pa_stream_connect_record(made, device, &buffer, flags)
     case .playback(let playback):
       let data = unsafe Unmanaged.passUnretained(playback).toOpaque()
       unsafe pa_stream_set_write_callback(made, playbackWritable, data)
       unsafe pa_stream_set_underflow_callback(made, playbackUnderflowed, data)
-      code = unsafe pa_stream_connect_playback(made, nil, &buffer, flags, nil, nil)
+      code = unsafe pa_stream_connect_playback(made, device, &buffer, flags, nil, nil)
     }
     if code < 0 { lose(.streamRefused(reason: PulseAudio.text(-code))) }
   }

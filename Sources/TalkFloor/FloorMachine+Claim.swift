@@ -97,7 +97,7 @@ extension FloorMachine {
     if case .talking(var talking) = local, talking.fencedUntil != nil,
       case .alive(0, let token, _) = message, token.id == talking.token.id
     {
-      // Our token stands; a "succeeded" may still be on its way, so 20 ms more.
+      // Our token stands. If it was succeeded after all, listeners refuse our frames and say so.
       talking.fencedUntil = nil
       local = .talking(talking)
       return
@@ -110,7 +110,7 @@ extension FloorMachine {
     switch message {
     case .none(asking.request, let turn), .unreached(asking.request, let turn):
       note(turn)
-      // A lapsed talker is not proven gone by a member that never had its token.
+      // A talker whom we still hear is not gone, whatever a member knows that never had its token.
       if record?.talking != true || record?.lapsed == true { asking.claim!.answered = true }
     case .vacant(asking.request, let turn, _):
       note(turn)

@@ -15,6 +15,20 @@ package enum InviteError: Error, Equatable, Sendable {
   case noSecretMemory
 }
 
+extension InviteError: CustomStringConvertible {
+  /// One line that names the thing and the cure.
+  package var description: String {
+    switch self {
+    case .notAnInvite:
+      "this is no invite; one begins with talk1: paste the line of 'talkaround invite'"
+    case .cutShort: "the end of the invite is missing; copy the whole line"
+    case .mistyped: "the invite is damaged: a letter is wrong or too many; copy the line again"
+    case .newerVersion: "a later Talkaround made this invite; update this one"
+    case .noSecretMemory: "no memory for secrets; raise the limit with 'ulimit -l'"
+    }
+  }
+}
+
 /// What one member hands a newcomer, so that it finds and enters a channel (session.md, "Secrets
 /// and names of a channel"). It holds the channel's secret: never log it, never take it from an
 /// argument.

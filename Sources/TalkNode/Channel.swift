@@ -92,8 +92,6 @@ final class Channel {
   var joining: Bool
   let inviter: PeerID?
   var ownBurst: OwnBurst?
-  /// Voice that came and could not be heard: not the floor's token.
-  var refusedFrames = 0
 
   /// Builds a channel's machines; nil when memory for its keys can't be had.
   init?(

@@ -8,7 +8,7 @@
 /// |---|---|---|
 /// | auth | `AuthBody` | fixed, class 320 |
 /// | admit | `AdmitBody`: one ADMIT of a chain | class 320 |
-/// | bye | reason 1, GRANT of the idle token or nothing | class 64 to 320 |
+/// | bye | empty; the GRANT of an idle token goes before it | class 64 |
 /// | presence | `PresenceBody`: who I hear | class by members |
 /// | rosterDigest | digest 16, count 2 | class 64 |
 /// | rosterPull | digest 16 of the asker | class 64 |
@@ -23,7 +23,7 @@ package enum Kind: UInt8, Sendable, CaseIterable {
   case auth = 0x01
   /// One signed ADMIT of the roster.
   case admit = 0x02
-  /// The sender leaves; may carry a signed GRANT of the idle token to one member.
+  /// The sender leaves.
   case bye = 0x03
   /// Keepalive: whom the sender hears, measured round trip, roster digest.
   case presence = 0x04

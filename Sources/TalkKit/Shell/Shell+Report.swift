@@ -27,12 +27,18 @@ extension Shell {
 
   /// The state of one channel.
   func channelStatus(_ id: ChannelID) -> ChannelStatus {
-    let joining = node.isJoining(id)
-    let members = node.members(of: id, now: BootClock.now()).map(memberStatus)
+    let members = node.members(of: id, now: BootClock.now())
+    // A press is refused unless somebody is there who may hear it.
+    var reason: Reason?
+    if node.isJoining(id) {
+      reason = .notAdmitted
+    } else if !members.contains(where: \.isPresent) {
+      reason = .alone
+    }
     return ChannelStatus(
       id: id.description, name: node.name(of: id), current: node.current == id,
-      status: joining ? .connecting : .ready, reason: joining ? .notAdmitted : nil,
-      members: members + wantsIn(id), floor: floorStatus(id))
+      status: reason == nil ? .ready : .connecting, reason: reason,
+      members: members.map(memberStatus) + wantsIn(id), floor: floorStatus(id))
   }
 
   private func memberStatus(_ member: MemberView) -> MemberStatus {
@@ -131,6 +137,10 @@ extension Shell {
     else { return }
     wantsInNames.removeAll { $0.channel == id && $0.peer == peer }
     publish(.member(MemberEvent(channel: id.description, member: memberStatus(member))))
+    let isReady = channelStatus(id).status == .ready
+    guard readiness[id] != isReady else { return }
+    readiness[id] = isReady
+    tellService(id)
   }
 
   private func tellWantsIn(_ id: ChannelID, _ peer: PeerID, _ nickname: String) {
@@ -201,8 +211,10 @@ extension Shell {
       return
     }
     let reason = report.reason ?? .unheard
-    refusePresses(id, reason, reason.meaning)
-    speechFailed(id, reason, reason.meaning)
+    var message = reason.meaning
+    if reason == .noMicrophone, let fault = sound.capture.fault { message = fault.description }
+    refusePresses(id, reason, message)
+    speechFailed(id, reason, message)
   }
 }
 

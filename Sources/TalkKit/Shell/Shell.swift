@@ -36,6 +36,8 @@ final class Shell {
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
   var stopping = false
+  /// Whether one could talk on each channel when that was last told.
+  var readiness: [ChannelID: Bool] = [:]
   /// When the level is told again.
   var nextLevel = Instant.zero
 

@@ -21,23 +21,35 @@ import TalkCore
   /// Opens what `--capture` and `--playback` name.
   init(capture: String, playback: String) throws(NodeServiceError) {
     do {
-      let needsPulse = capture == "pulse" || playback == "pulse"
-      pulse = needsPulse ? try PulseAudio() : nil
-      switch capture {
-      case "pulse": self.capture = pulse!.capture
-      case "null": self.capture = try NullCapture()
-      default: self.capture = try WaveFileCapture(path: capture)
+      let (source, sink) = (Self.pulseDevice(capture), Self.pulseDevice(playback))
+      let pulse =
+        source == nil && sink == nil
+        ? nil : try PulseAudio(source: source ?? nil, sink: sink ?? nil)
+      self.pulse = pulse
+      if source != nil, let pulse {
+        self.capture = pulse.capture
+      } else {
+        self.capture =
+          capture == "null" ? try NullCapture() : try WaveFileCapture(path: capture)
       }
-      switch playback {
-      case "pulse": self.playback = pulse!.playback
-      case "null": self.playback = try NullPlayback()
-      default: self.playback = try WaveFilePlayback(path: playback)
+      if sink != nil, let pulse {
+        self.playback = pulse.playback
+      } else {
+        self.playback =
+          playback == "null" ? try NullPlayback() : try WaveFilePlayback(path: playback)
       }
     } catch {
       throw .unavailable(error.description)
     }
     unsafe buffer = .allocate(capacity: 16_384)
     unsafe buffer.initialize(repeating: 0)
+  }
+
+  /// The device that `pulse` or `pulse:NAME` means, nil inside for the default one; nil for what is
+  /// not PulseAudio's.
+  private static func pulseDevice(_ text: String) -> String?? {
+    if text == "pulse" { return .some(nil) }
+    return text.hasPrefix("pulse:") ? .some(String(text.dropFirst(6))) : nil
   }
 
   deinit { unsafe buffer.deallocate() }
