@@ -14,6 +14,10 @@ import Glibc
 
   /// Opens the file at `path`, or standard input for "-" (sf_open, sf_open_fd).
   init(path: String) throws(AudioFault) {
+    // Opening a pipe would wait for a writer, on the loop that asks.
+    guard path == "-" || Self.isRegular(path) else {
+      throw .unreadableFile(path: path, reason: "no such file, or not a regular one")
+    }
     var info = SF_INFO()
     let opened =
       unsafe path == "-"
@@ -35,6 +39,11 @@ import Glibc
   }
 
   deinit { unsafe sf_close(file) }
+
+  private static func isRegular(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
 
   /// Appends the next samples to `output`, channels averaged; false at the end of the file, or
   /// where it cannot be read (sf_readf_float).

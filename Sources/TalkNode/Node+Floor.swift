@@ -155,7 +155,7 @@ extension Node {
     step.record(
       .tell(
         .burstEnded(channel.id, token.id, frames: Int(burst.heard), lost: Int(missed))))
-    guard let link = channel.peers[token.id.holder]?.link else { return }
+    guard hasSpeaker, let link = channel.peers[token.id.holder]?.link else { return }
     let report = ReportBody(token: token, heard: burst.heard, missed: missed)
     seal(.report, to: link, step) { report.write(to: &$0) }
   }

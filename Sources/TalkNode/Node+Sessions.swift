@@ -96,7 +96,7 @@ extension Node {
   /// Sends what presence wants sent and follows who came and went.
   func performPresence(_ channel: Channel, _ step: Step) {
     let status = OwnStatus(
-      rosterDigest: channel.roster.digest, isDeaf: false, hasMicrophone: hasMicrophone)
+      rosterDigest: channel.roster.digest, isDeaf: !hasSpeaker, hasMicrophone: hasMicrophone)
     while let (peer, body) = channel.presence.nextKeepalive(now: step.now, status: status) {
       guard let link = channel.peers[peer]?.link else { continue }
       seal(.presence, to: link, step) { body.write(to: &$0) }

@@ -81,6 +81,8 @@ package final class Node {
   let scratch = BodyScratch()
   /// True when there is something to speak into.
   package var hasMicrophone = true
+  /// True when there is something to play on: without it we hear nobody, and say so.
+  package var hasSpeaker = true
   /// True while discovery over mDNS is wanted.
   package var announces = true
   /// What was dropped, by reason.

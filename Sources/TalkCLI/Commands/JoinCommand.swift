@@ -13,7 +13,8 @@ enum JoinCommand {
     let invite = try invite(invocation.argument, context)
     let client = try context.connect(invocation)
     let channel = try client.ask(.join, ["invite": .string(invite)], as: ChannelStatus.self)
-    context.print("joined \(DisplayText.name(channel.name))")
+    let word = channel.reason == .notAdmitted ? "joining" : "joined"
+    context.print("\(word) \(DisplayText.name(channel.name))")
     if channel.reason == .notAdmitted {
       context.tell("Waiting until a member with an open invite is in reach and lets you in.")
     }

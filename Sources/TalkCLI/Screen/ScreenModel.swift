@@ -94,7 +94,9 @@ struct ScreenModel {
   private mutating func take(_ tone: ToneReport) {
     let text = ToneText(tone)
     message = text.line
-    // A place in the queue keeps the key down; whatever else refuses or ends a press lets go of it.
-    if tone.tone == "cut" || (text.refusal != nil && tone.tone != "queued") { pressEnded = true }
+    // Somebody who speaks and a place in the queue keep the key down: the floor comes when it is
+    // free. Whatever else refuses or ends a press lets go of it.
+    let waits = tone.tone == "queued" || (tone.tone == "busy" && tone.reason == .busy)
+    if tone.tone == "cut" || (text.refusal != nil && !waits) { pressEnded = true }
   }
 }

@@ -16,7 +16,13 @@ extension Shell {
     try loop.add(fd: playback.events.wake.descriptor) { [unowned self] in
       self.follow(playback.events, .playback)
     }
-    node.hasMicrophone = capture.fault == nil
+    noteFaults()
+  }
+
+  /// Tells the node what it can speak into and play on.
+  private func noteFaults() {
+    node.hasMicrophone = sound.capture.fault == nil
+    node.hasSpeaker = sound.playback.fault == nil
   }
 
   /// Takes what the microphone, or the file that is spoken, has captured.
@@ -94,7 +100,7 @@ extension Shell {
       case .ended: break
       }
     }
-    if direction == .capture { node.hasMicrophone = sound.capture.fault == nil }
+    noteFaults()
   }
 }
 
