@@ -1,3 +1,4 @@
+import TalkFloor
 import TalkNet
 import TalkWire
 import TalkAudio
@@ -40,6 +41,12 @@ extension Shell {
         .failure(ControlFailure(.busy, "another file is being spoken; wait for its end")))
     }
     guard let channel = node.current else { return reply(.failure(.noChannel)) }
+    switch node.floor(of: channel)?.state {
+    case .ours, .requested, .queued:
+      return reply(
+        .failure(ControlFailure(.busy, "the key is down already; 'talkaround talk release'")))
+    default: break
+    }
     let device: WaveFileCapture
     do {
       device = try WaveFileCapture(path: path)
