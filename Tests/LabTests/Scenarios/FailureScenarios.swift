@@ -35,11 +35,11 @@ extension OnTheLab {
     /// What happens to avahi-daemon, and what ends it.
     struct Trouble: Sendable, CustomTestStringConvertible {
       let begin: String
-      let end: String
-      var testDescription: String { "\(begin), then \(end)" }
+      let end: String?
+      var testDescription: String { begin }
       static let all = [
         Trouble(begin: "kill", end: "start"),
-        Trouble(begin: "restart", end: "cont"),
+        Trouble(begin: "restart", end: nil),
         Trouble(begin: "stop", end: "cont"),
       ]
     }
@@ -56,13 +56,12 @@ extension OnTheLab {
         let spoken = try Clip.wav(file, start: lab.speak("h1", file))
         Lab.pass(seconds: 2)
         for host in ["h1", "h2"] { try lab.tool("svc", host, "avahi", trouble.begin) }
-        Lab.pass(seconds: 4)
-        for host in ["h1", "h2"] { try lab.tool("svc", host, "avahi", trouble.end) }
-        let back = Lab.now()
-        try Lab.wait(seconds: 10, "h3 does not find the nodes by Avahi again") {
-          let found = try lab.run("h3", ["avahi-browse", "-tpr", "_talkaround._udp"]).out
-          return found.contains("h1.local") && found.contains("h2.local")
+        if let end = trouble.end {
+          Lab.pass(seconds: 4)
+          for host in ["h1", "h2"] { try lab.tool("svc", host, "avahi", end) }
         }
+        let back = Lab.now()
+        for host in ["h1", "h2"] { try waitUntilRegistered(lab, host) }
         print("Avahi \(trouble.begin): registered \(Int((Lab.now() - back) * 1_000)) ms after")
         Lab.pass(seconds: max(0, spoken.start + spoken.duration + 0.3 - Lab.now()))
         try key.release()
@@ -70,6 +69,16 @@ extension OnTheLab {
         print("Avahi \(trouble.begin): \(similarity)")
         #expect(similarity.median >= 0.9 && similarity.badWindows == 0, "\(similarity)")
         #expect(similarity.longestHole == 0, "\(similarity)")
+      }
+    }
+
+    /// The host's own daemon must know it: others may still remember what a killed one published.
+    private func waitUntilRegistered(_ lab: Lab, _ host: String) throws {
+      for asked in [host, "h3"] {
+        try Lab.wait(seconds: 10, "\(asked) does not find \(host) by Avahi again") {
+          try lab.run(asked, ["avahi-browse", "-tpr", "_talkaround._udp"]).out
+            .contains("\(host).local")
+        }
       }
     }
 
