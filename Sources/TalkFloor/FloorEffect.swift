@@ -45,6 +45,8 @@ package enum FloorEffect: Hashable, Sendable {
   case finishTransmit(Token)
   /// The limit comes in ten seconds.
   case limitWarning
+  /// The talker of a token goes on without a break under another turn.
+  case talkerRenumbered(Token, to: Token)
   /// Somebody else talks: `token` is rendered from now on, nothing else.
   case talker(Token)
   /// The talker of `token` is done; what is buffered may still be played, up to `lastFrame`.

@@ -21,6 +21,8 @@ package struct FloorMachine {
     var lastHeard: Instant
     /// Since when its holder talks.
     var since: Instant
+    /// Since when the talk limit counts: earlier than `since` when a tap counts on.
+    var limitStart: Instant
     /// True once its holder was heard under it.
     var confirmed: Bool
     /// True once its lease ended here.
@@ -48,6 +50,8 @@ package struct FloorMachine {
     var nextSend: Instant
     var sends = 0
     var queuedPlace: Int?
+    /// When the place is doubted again, unless the queue tells it anew.
+    var placeUntil: Instant?
     var claim: Claim?
   }
 
@@ -83,13 +87,6 @@ package struct FloorMachine {
     var interval: [Duration]
   }
 
-  /// A request that we passed on to the keeper.
-  struct Forward {
-    var request: UInt64
-    var requester: PeerID
-    var until: Instant
-  }
-
   /// Our own identity.
   package let me: PeerID
   /// The channel.
@@ -109,6 +106,8 @@ package struct FloorMachine {
   var nextRequest: UInt64
   var repeats: [Repeat] = []
   var forwards: [Forward] = []
+  /// Waiting talkers whose requests came by other members; no more than wait.
+  var routes: [(peer: PeerID, seat: UInt16)] = []
   var nextHeartbeat: Instant?
   var idleInterval: Duration
   let started: Instant
@@ -118,6 +117,10 @@ package struct FloorMachine {
   var lastQueueAsk: Instant?
   /// The limit's clock and the end of our last burst, so that tapping does not reset it.
   var lastBurst: (limitStart: Instant, end: Instant)?
+  /// The same of the last talker who was not us, for listeners hold the limit too.
+  var lastTalk: (holder: PeerID, seat: UInt16, limitStart: Instant, end: Instant)?
+  /// Who has the running exchange, for the order of the queue.
+  var exchange = FloorExchange()
   /// The last frame that the node sent in our burst.
   var lastFrame: UInt32 = 0
 
@@ -156,7 +159,7 @@ package struct FloorMachine {
       id: TokenID(turn: highestTurn, holder: me, seat: 0), floorClass: .normal)
     record = Record(
       token: token, talking: false, chain: [], previous: token, lastHeard: now, since: now,
-      confirmed: true)
+      limitStart: now, confirmed: true)
     nextHeartbeat = now + idleInterval
   }
 
@@ -165,7 +168,12 @@ package struct FloorMachine {
   /// Adds a member, or renews what the roster says of it.
   package mutating func setMember(_ peer: PeerID, _ member: FloorMember) {
     var member = member
-    member.present = members[peer]?.present ?? false
+    if let known = members[peer] {
+      member.present = known.present
+      member.budget = known.budget
+    } else {
+      member.present = false
+    }
     members[peer] = member
   }
 
@@ -211,13 +219,14 @@ package struct FloorMachine {
     for forward in forwards { consider(forward.until) }
     if let record, record.talking, !record.lapsed, record.token.id.holder != me {
       consider(record.lastHeard + timers.lease)
-      consider(record.since + timers.talkLimit + timers.limitGrace)
+      consider(record.limitStart + timers.talkLimit + timers.limitGrace)
     }
     switch local {
     case .quiet: break
     case .asking(let asking):
       consider(asking.nextSend)
       consider(asking.claim?.until)
+      consider(asking.placeUntil)
     case .talking(let talking):
       consider(talking.limitStart + timers.talkLimit)
       if !talking.warned { consider(talking.limitStart + timers.limitWarning) }
