@@ -21,6 +21,8 @@ package enum StopReason: String, Hashable, Sendable, CaseIterable {
   case lost
   /// Nobody is left who hears us.
   case unheard
+  /// On a strict channel, no majority of the roster is left.
+  case minority
 }
 
 /// Why a press did not lead to a burst, when nobody refused it.
@@ -29,6 +31,8 @@ package enum UnheardReason: String, Hashable, Sendable, CaseIterable {
   case alone
   /// Members are here, but none answered.
   case noAnswer
+  /// The channel is strict, and half of its roster or more is away.
+  case minority
 }
 
 /// What the floor wants done, in order.

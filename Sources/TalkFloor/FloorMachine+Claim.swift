@@ -116,6 +116,11 @@ extension FloorMachine {
   /// The window of our claim is over.
   mutating func endClaimWindow(now: Instant) {
     guard case .asking(var asking) = local, var claim = asking.claim else { return }
+    guard hasQuorum else {
+      local = .quiet
+      emit(.unheard(.minority))
+      return
+    }
     let live = record.map { isLive($0, now: now) } == true
     let overridden = overrides(asking, now: now)
     if claim.answered || (overridden && hearsUs(now: now)), !live || overridden {

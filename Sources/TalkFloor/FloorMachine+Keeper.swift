@@ -92,6 +92,7 @@ extension FloorMachine {
       emit(
         .send(.deny(request: request.request, seat: request.seat, reason: reason), to: audience))
     }
+    guard hasQuorum else { return deny(.minority) }
     guard member.maySpeak else { return deny(.listenOnly) }
     guard member.may(request.floorClass) else { return deny(.classRefused) }
     let entry = QueueEntry(

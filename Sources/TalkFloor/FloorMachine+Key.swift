@@ -12,6 +12,15 @@ extension FloorMachine {
       emit(.unheard(.alone))
       return
     }
+    guard hasQuorum else {
+      emit(.unheard(.minority))
+      return
+    }
+    // As keeper we would grant ourselves what every listener refuses.
+    if let rights, !rights.may(floorClass) {
+      emit(.denied(rights.maySpeak ? .classRefused : .listenOnly))
+      return
+    }
     nextRequest += 1
     var asking = Asking(
       request: nextRequest, seat: seat, floorClass: floorClass, pressed: now, nextSend: now)
@@ -195,10 +204,14 @@ extension FloorMachine {
       token: nil, now: now)
   }
 
-  /// Stops our burst when nobody is left to hear it.
+  /// Stops our burst when nobody is left to hear it, or on a strict channel too few.
   mutating func stopIfNobodyHears(now: Instant) {
-    guard presentCount == 0, case .talking(let talking) = local else { return }
-    endOwnBurst(talking, .unheard, now: now)
+    guard case .talking(let talking) = local else { return }
+    if presentCount == 0 {
+      endOwnBurst(talking, .unheard, now: now)
+    } else if !hasQuorum {
+      endOwnBurst(talking, .minority, now: now)
+    }
   }
 
   /// Hands an idle floor that we keep to another member, since we leave.

@@ -93,8 +93,12 @@ package struct FloorMachine {
   package let channel: ChannelID
   /// The timers, equal for all members.
   package let timers: FloorTimers
+  /// True when the floor needs a majority of the roster.
+  package let strict: Bool
   let identity: Identity
 
+  /// What the roster allows us; everything until we know.
+  var rights: FloorMember?
   var members = OrderedTable<PeerID, FloorMember>(limit: 1_024)
   var record: Record?
   var over = RecentTokens()
@@ -132,15 +136,17 @@ package struct FloorMachine {
   /// A machine that knows nobody yet.
   ///
   /// `reservedTurn` is the highest turn that may have been used before (from disk), and as such may
-  /// be used up to it already; `firstRequest` must be above every request id of earlier runs.
+  /// be used up to it already; `firstRequest` must be above every request id of earlier runs. On a
+  /// `strict` channel the floor is used only where a majority of the roster is present.
   package init(
     identity: Identity, channel: ChannelID, timers: FloorTimers, reservedTurn: UInt64,
-    firstRequest: UInt64, now: Instant
+    firstRequest: UInt64, strict: Bool = false, now: Instant
   ) {
     self.identity = identity
     me = identity.publicIdentity.peerID
     self.channel = channel
     self.timers = timers
+    self.strict = strict
     highestTurn = reservedTurn
     reserved = reservedTurn
     reserveAsked = reservedTurn
@@ -165,8 +171,12 @@ package struct FloorMachine {
 
   // MARK: Members
 
-  /// Adds a member, or renews what the roster says of it.
+  /// Adds a member, or renews what the roster says of it; ourselves too.
   package mutating func setMember(_ peer: PeerID, _ member: FloorMember) {
+    guard peer != me else {
+      rights = member
+      return
+    }
     var member = member
     if let known = members[peer] {
       member.present = known.present
@@ -196,6 +206,10 @@ package struct FloorMachine {
 
   /// How many members are here besides us.
   var presentCount: Int { members.values.reduce(0) { $0 + ($1.present ? 1 : 0) } }
+
+  /// False on a strict channel while half of the roster or more is away: then nothing is granted or
+  /// claimed here, and a burst of ours ends.
+  var hasQuorum: Bool { !strict || 2 * (presentCount + 1) > members.count + 1 }
 
   /// The persisted reserve of turns went up.
   package mutating func turnsReserved(through turn: UInt64) { reserved = max(reserved, turn) }

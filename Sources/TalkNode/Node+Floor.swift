@@ -115,7 +115,7 @@ extension Node {
     case .limit:
       closeUplink(of: channel)
       tone(.cut, .cut, .stopped(reason), channel, step)
-    case .unheard:
+    case .unheard, .minority:
       closeUplink(of: channel)
       tone(.unheard, .unheard, .stopped(reason), channel, step)
     case .preempted, .lost:

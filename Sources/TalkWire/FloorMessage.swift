@@ -28,6 +28,8 @@ package enum DenyReason: UInt8, Sendable, CaseIterable {
   case listenOnly = 2
   /// The roster does not allow this class to this member.
   case classRefused = 3
+  /// The channel is strict, and the holder or keeper hears no majority of its roster.
+  case minority = 4
 }
 
 /// A request for the floor.

@@ -267,4 +267,62 @@ import Testing
     let heard = machine.hears(turn: 2_050, seat: 0, floorClass: .normal, from: talker, now: now)
     #expect(heard == nil)
   }
+
+  /// A machine of a roster of five, of whom `present` others are here.
+  private func strictKeeper(present: Int) -> FloorMachine {
+    var machine = FloorMachine(
+      identity: identity(0), channel: channel, timers: FloorTimers(), reservedTurn: 2_048,
+      firstRequest: 0, strict: true, now: now)
+    for number: UInt8 in 1...4 {
+      let identity = identity(number).publicIdentity
+      machine.setMember(identity.peerID, FloorMember(signingKey: identity.signing))
+      guard number <= present else { continue }
+      machine.setPresent(identity.peerID, true, now: now)
+    }
+    machine.turnsReserved(through: 4_096)
+    machine.becomeFirstKeeper(now: now)
+    machine.memberHearsUs(now: now)
+    return machine
+  }
+
+  private func effects(of machine: inout FloorMachine) -> [FloorEffect] {
+    var effects: [FloorEffect] = []
+    while let effect = machine.effects.popFirst() { effects.append(effect) }
+    return effects
+  }
+
+  @Test func aStrictChannelIsUsedByAMajorityOfItsRosterOnly() {
+    var machine = strictKeeper(present: 1)
+    machine.press(floorClass: .normal, now: now)
+    #expect(effects(of: &machine).contains(.unheard(.minority)))
+    let asker = identity(1).publicIdentity.peerID
+    let request = FloorRequest(
+      request: 1, requester: asker, seat: 0, floorClass: .normal, spread: .direct, counter: 0)
+    machine.receive(.request(request), from: asker, now: now)
+    #expect(
+      effects(of: &machine).contains(
+        .send(.deny(request: 1, seat: 0, reason: .minority), to: .peer(asker))))
+
+    machine = strictKeeper(present: 2)
+    machine.press(floorClass: .normal, now: now)
+    #expect(machine.snapshot.state == .ours)
+    machine.setPresent(identity(2).publicIdentity.peerID, false, now: now)
+    #expect(machine.snapshot.state == .idle)
+    #expect(
+      effects(of: &machine).contains { effect in
+        if case .stopTransmit(_, .minority) = effect { true } else { false }
+      })
+  }
+
+  @Test func aClassThatTheRosterDoesNotAllowUsIsRefusedAtOnceThoughWeKeepTheFloor() {
+    var machine = strictKeeper(present: 4)
+    let own = identity(0).publicIdentity
+    machine.setMember(own.peerID, FloorMember(signingKey: own.signing, classes: 0b0001))
+    machine.press(floorClass: .emergency, now: now)
+    #expect(effects(of: &machine).contains(.denied(.classRefused)))
+    machine.setMember(own.peerID, FloorMember(signingKey: own.signing, maySpeak: false))
+    machine.press(floorClass: .normal, now: now)
+    #expect(effects(of: &machine).contains(.denied(.listenOnly)))
+    #expect(machine.snapshot.state == .idle)
+  }
 }

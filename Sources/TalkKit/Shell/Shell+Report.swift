@@ -202,7 +202,7 @@ extension Shell {
       report.holder = node.floor(of: id)?.token?.id.holder.description
       report.name = node.floor(of: id)?.token.map { node.nickname(of: $0.id.holder, on: id) }
     case .denied(let reason): report.reason = reason.reason
-    case .unheard(let reason): report.reason = reason == .alone ? .alone : .noAnswer
+    case .unheard(let reason): report.reason = reason.reason
     case .stopped(let reason): report.reason = reason.reason
     case .noMicrophone: report.reason = .noMicrophone
     }
@@ -242,6 +242,18 @@ extension DenyReason {
     case .queueFull: .queueFull
     case .listenOnly: .listenOnly
     case .classRefused: .classRefused
+    case .minority: .minority
+    }
+  }
+}
+
+extension UnheardReason {
+  /// The reason in the closed list.
+  var reason: Reason {
+    switch self {
+    case .alone: .alone
+    case .noAnswer: .noAnswer
+    case .minority: .minority
     }
   }
 }
@@ -255,6 +267,7 @@ extension StopReason {
     case .preempted: .preempted
     case .lost: .overruled
     case .unheard: .unheard
+    case .minority: .minority
     }
   }
 }

@@ -21,6 +21,8 @@ public enum Reason: String, Codable, Hashable, Sendable, CaseIterable {
   case alone
   /// Members are here, but none answered.
   case noAnswer = "no-answer"
+  /// The channel is strict, and half of its members or more are away.
+  case minority
   /// Somebody else has the floor.
   case busy
   /// As many as may wait for the floor do.
@@ -86,6 +88,7 @@ public enum Reason: String, Codable, Hashable, Sendable, CaseIterable {
     .notAdmitted: "no member has admitted us yet",
     .alone: "no other member is here",
     .noAnswer: "members are here, but none answered",
+    .minority: "the channel needs a majority of its members, and half or more are away",
     .busy: "somebody else has the floor",
     .queueFull: "as many as may wait for the floor do",
     .listenOnly: "the channel lets this member only listen",
