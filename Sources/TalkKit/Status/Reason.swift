@@ -9,6 +9,10 @@ public enum Reason: String, Codable, Hashable, Sendable, CaseIterable {
   case noSuchChannel = "no-such-channel"
   /// There is a channel of that name already.
   case channelExists = "channel-exists"
+  /// No member of that name, or several.
+  case noSuchMember = "no-such-member"
+  /// Only an admin of the channel may do it.
+  case notAdmin = "not-admin"
   /// As many channels as a node keeps are there.
   case tooManyChannels = "too-many-channels"
   /// The name is empty or has nothing visible.
@@ -82,6 +86,8 @@ public enum Reason: String, Codable, Hashable, Sendable, CaseIterable {
     .noChannel: "there is no channel yet, or none is in use",
     .noSuchChannel: "there is no channel of that name",
     .channelExists: "there is a channel of that name already",
+    .noSuchMember: "no member of that name, or several",
+    .notAdmin: "only an admin of the channel may do it",
     .tooManyChannels: "as many channels as a node keeps are there",
     .badName: "the name is empty or has nothing visible",
     .badInvite: "the text is no invite, or a damaged one",
