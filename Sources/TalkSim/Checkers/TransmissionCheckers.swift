@@ -149,6 +149,8 @@ struct MayTransmitChecker: FloorChecker {
   }
 
   private mutating func noteGivenAway(_ note: ControlNote, _ node: Int) {
+    // A node that lies says so of tokens that it keeps.
+    guard !conditions.liars[node] else { return }
     var over: TokenID?
     if note.kind == .release { over = note.token?.id }
     if note.kind == .grant { over = note.grantFrom?.id }
