@@ -37,6 +37,7 @@ extension FloorMachine: FloorParty {
     case .limitWarning: .limitWarning
     case .talker(let token): .talker(token)
     case .talkerDone(let token, let lastFrame): .talkerDone(token, lastFrame: lastFrame)
+    case .talkerRenumbered(_, let token): .talker(token)
     case .talkerCut(let token): .talkerCut(token)
     case .queued(let place): .queued(place: place)
     case .denied(let reason): .denied(reason)
