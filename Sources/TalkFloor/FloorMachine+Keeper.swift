@@ -43,11 +43,11 @@ extension FloorMachine {
     exchange.begin(token.id, hangTime: timers.hangTime, now: now)
     noteTurn(turn)
     nextHeartbeat = nil
-    emit(.talker(token))
     sendRepeated(
       .grant(chain: chain, queue: queue.entries), to: .everyone,
       gaps: Array(repeating: timers.grantRepeat, count: timers.grantRepeats), token: token.id,
       now: now)
+    emit(.talker(token))
     return true
   }
 
