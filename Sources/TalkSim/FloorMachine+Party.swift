@@ -41,7 +41,6 @@ extension FloorMachine: FloorParty {
     case .talkerRenumbered(let old, let token): .talkerRenumbered(old, to: token)
     case .talker(let token): .talker(token)
     case .talkerDone(let token, let lastFrame): .talkerDone(token, lastFrame: lastFrame)
-    case .talkerRenumbered(_, let token): .talker(token)
     case .talkerCut(let token): .talkerCut(token)
     case .queued(let place): .queued(place: place)
     case .denied(let reason): .denied(reason)
