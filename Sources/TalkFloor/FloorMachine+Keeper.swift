@@ -88,7 +88,7 @@ extension FloorMachine {
     else { return }
     guard queue.entries.isEmpty else {
       // Who waits claims it.
-      reclaimAt = now + timers.claimWindow
+      reclaimAt = now + timers.reclaim
       return
     }
     guard let turn = newTurn(above: 0) else { return }

@@ -164,7 +164,7 @@ extension FloorMachine {
     emit(.talkerDone(current.token, lastFrame: .max))
     tellForwardedOfLapse()
     if !current.confirmed, current.chain.last?.from.id.holder == me {
-      reclaimAt = now + timers.claimWindow
+      reclaimAt = now + timers.reclaim
     }
     guard case .asking(var asking) = local else { return }
     // Successors claim in the order of the queue, so that one of them speaks, not all.
