@@ -223,6 +223,7 @@ extension FloorMachine {
     record!.chain = chain
     record!.previous = old
     noteTurn(next)
+    ownTurn = next
     talking.token = renewed
     talking.fencedUntil = nil
     local = .talking(talking)

@@ -181,6 +181,7 @@ extension FloorMachine {
     let previous = record?.token ?? token
     retireRecord(now: now, cut: false)
     exchange.begin(token.id, hangTime: timers.hangTime, now: now)
+    ownTurn = max(ownTurn, token.id.turn)
     record = Record(
       token: token, talking: true, chain: chain, previous: previous, lastHeard: now, since: now,
       limitStart: now, confirmed: true)

@@ -29,7 +29,7 @@ extension FloorMachine {
       confirm(now: now)
       return true
     }
-    guard !evadesLimit(token.id, now: now) else { return false }
+    guard !evadesLimit(token.id, now: now), believes(token.id.turn, now: now) else { return false }
     let verdict = judge(token, talking: true, chain: chain, now: now)
     if verdict != .refused {
       adopt(
@@ -37,8 +37,7 @@ extension FloorMachine {
       return true
     }
     if case .talking(let talking) = local, over.overSince(token.id) == nil,
-      members[token.id.holder]?.may(token.floorClass) == true,
-      token.id.turn <= highestTurn + Self.turnJumpLimit
+      members[token.id.holder]?.may(token.floorClass) == true
     {
       return meetRival(token, talking, now: now)
     }
@@ -290,11 +289,11 @@ extension FloorMachine {
 
   private mutating func receiveCancel(_ request: UInt64, _ requester: PeerID, seat: UInt16) {
     forwards.removeAll { $0.request == request && $0.requester == requester }
-    guard isHolderOrKeeper, let place = queue.place(of: requester, seat: seat),
+    guard let place = queue.place(of: requester, seat: seat),
       queue.entries[place].request == request
     else { return }
     _ = queue.remove(requester, seat: seat)
-    announceQueue()
+    if isHolderOrKeeper { announceQueue() }
   }
 
   // MARK: Requests and grants
@@ -330,6 +329,7 @@ extension FloorMachine {
       refusedMessages += 1
       return
     }
+    guard believes(newest.to.id.turn, now: now) else { return }
     passOnGrant(chain, entries, newest, from: sender)
     guard record?.token.id != newest.to.id else {
       takeQueue(entries, of: newest.to, now: now)
@@ -348,11 +348,12 @@ extension FloorMachine {
     if case .asking(let asking) = local, asking.request == newest.request,
       asking.seat == newest.to.id.seat
     {
-      beginTalking(newest.to, chain: chain, request: asking.request, now: now)
+      guard let (token, chain) = risen(newest.to, chain, request: asking.request) else { return }
+      beginTalking(token, chain: chain, request: asking.request, now: now)
       queue.replace(with: entries, now: now)
       emit(
         .send(
-          .taken(token: newest.to, talking: true, chain: chain, queue: queue.entries),
+          .taken(token: token, talking: true, chain: chain, queue: queue.entries),
           to: .everyone))
     } else {
       takeUnwantedGrant(newest.to, chain: chain, entries, now: now)

@@ -111,6 +111,10 @@ package struct FloorMachine {
   /// The highest turn that was named since the start: what we answer. A restart must not drive the
   /// turns of all others up.
   var highestHeard: UInt64 = 0
+  /// The highest turn that we have talked under, in earlier runs too for all we know (S7).
+  var ownTurn: UInt64
+  /// When a turn too high to be believed last raised ours.
+  var lastJump: Instant?
   var reserved: UInt64
   var reserveAsked: UInt64
   /// When a reserve that failed is asked for again, and how long it is waited for after the next
@@ -162,6 +166,7 @@ package struct FloorMachine {
     self.timers = timers
     self.strict = strict
     highestTurn = reservedTurn
+    ownTurn = reservedTurn
     reserved = reservedTurn
     reserveAsked = reservedTurn
     nextRequest = firstRequest
@@ -212,7 +217,7 @@ package struct FloorMachine {
     if present {
       tellState(to: peer)
     } else {
-      if isHolderOrKeeper, queue.removeAll(of: peer) { announceQueue() }
+      if queue.removeAll(of: peer), isHolderOrKeeper { announceQueue() }
       stopIfNobodyHears(now: now)
     }
   }
