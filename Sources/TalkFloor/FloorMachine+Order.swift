@@ -21,7 +21,8 @@ extension FloorMachine {
 
   /// Whether token `next` takes the place of the token of record, and why.
   func judge(_ next: Token, talking: Bool, chain: [Grant], now: Instant) -> Verdict {
-    guard over.overSince(next.id) == nil else { return .refused }
+    // A keeper's idle token is over as a burst, and still says who keeps.
+    guard !talking || over.overSince(next.id) == nil else { return .refused }
     if let member = members[next.id.holder] {
       guard !talking || member.may(next.floorClass) else { return .refused }
     } else {
@@ -229,6 +230,9 @@ extension FloorMachine {
   mutating func talkEnds(_ record: Record, now: Instant) {
     exchange.end(now: now)
     let id = record.token.id
+    if record.confirmed, let grant = record.chain.last, grant.to.id == id {
+      spent.note(grant.request, of: id.holder, seat: id.seat)
+    }
     lastTalk = (id.holder, id.seat, record.limitStart, now)
   }
 

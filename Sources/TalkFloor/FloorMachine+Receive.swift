@@ -1,4 +1,5 @@
 package import TalkCore
+import TalkCrypto
 package import TalkWire
 
 /// What others say: voice, state, requests.
@@ -201,9 +202,10 @@ extension FloorMachine {
 
   private mutating func receiveRelease(_ token: Token, lastFrame: UInt32, now: Instant) {
     guard record?.token.id == token.id else {
-      if record == nil {
-        adopt(
-          token, talking: false, chain: [], firstHand: true, verdict: .newer, now: now)
+      // Its burst passed us by; its holder is keeper all the same.
+      let verdict = judge(token, talking: false, chain: [], now: now)
+      if verdict != .refused {
+        adopt(token, talking: false, chain: [], firstHand: true, verdict: verdict, now: now)
       }
       over.insert(token.id, at: now)
       return
@@ -289,6 +291,7 @@ extension FloorMachine {
 
   private mutating func receiveCancel(_ request: UInt64, _ requester: PeerID, seat: UInt16) {
     forwards.removeAll { $0.request == request && $0.requester == requester }
+    spent.note(request, of: requester, seat: seat)
     guard let place = queue.place(of: requester, seat: seat),
       queue.entries[place].request == request
     else { return }
@@ -299,14 +302,19 @@ extension FloorMachine {
   // MARK: Requests and grants
 
   private mutating func receive(_ request: FloorRequest, from sender: PeerID, now: Instant) {
-    guard request.spread == .forwarded || request.requester == sender, request.requester != me,
-      members[request.requester] != nil,
-      request.counter <= highestTurn + Self.turnJumpLimit
+    guard request.requester != me, let member = members[request.requester],
+      request.requester == sender
+        || request.spread == .forwarded && isSigned(request, by: member.signingKey)
     else {
       refusedMessages += 1
       return
     }
+    var request = request
+    request.counter = min(request.counter, highestTurn + Self.turnJumpLimit)
     if isHolderOrKeeper {
+      guard !spent.contains(request.request, of: request.requester, seat: request.seat) else {
+        return
+      }
       giveWay(to: request, now: now)
       answerAsHolder(request, from: sender, now: now)
     } else if let record, let grant = record.chain.last, grant.request == request.request,
@@ -315,10 +323,21 @@ extension FloorMachine {
       // Its grant was lost on the way: the same once more, whoever gave it.
       emit(
         .send(.grant(chain: record.chain, queue: queue.entries), to: .peer(request.requester)))
-    } else {
+    } else if !spent.contains(request.request, of: request.requester, seat: request.seat) {
       giveWay(to: request, now: now)
       answerAsMember(request, now: now)
     }
+  }
+
+  /// True when the asker itself has signed a request that another member passes on.
+  private func isSigned(_ request: FloorRequest, by key: Key32) -> Bool {
+    Ed25519.verify(
+      request.signature.bytes, of: request.signedBytes(channel: channel), by: key)
+  }
+
+  /// A grant that was used answers no request any more.
+  private mutating func noteSpent(_ grant: Grant) {
+    spent.note(grant.request, of: grant.to.id.holder, seat: grant.to.id.seat)
   }
 
   private mutating func receiveGrant(
@@ -333,6 +352,18 @@ extension FloorMachine {
     passOnGrant(chain, entries, newest, from: sender)
     guard record?.token.id != newest.to.id else {
       takeQueue(entries, of: newest.to, now: now)
+      return
+    }
+    for grant in chain.dropLast() { noteSpent(grant) }
+    if newest.to.id.holder == me { noteTurn(newest.to.id.turn) }
+    if case .talking(let talking) = local, talking.request == newest.request,
+      newest.to.id.holder == me, newest.to.id.seat == talking.token.id.seat,
+      newest.to.floorClass == talking.token.floorClass,
+      newest.to.id.turn > talking.token.id.turn
+    {
+      // Two keepers who can't hear each other have granted one request: we go on under the later
+      // token, for some wait for that one.
+      renumber(talking, to: newest.to, now: now)
       return
     }
     let kept = newest.request == 0

@@ -48,6 +48,7 @@ package struct FloorMachine {
     var floorClass: FloorClass
     var pressed: Instant
     var nextSend: Instant
+    var signature = Signature64.zero
     var sends = 0
     var queuedPlace: Int?
     /// When the place is doubted again, unless the queue tells it anew.
@@ -126,6 +127,7 @@ package struct FloorMachine {
   var nextRequest: UInt64
   var repeats: [Repeat] = []
   var forwards: [Forward] = []
+  var spent = SpentRequests()
   /// Waiting talkers whose requests came by other members; no more than wait.
   var routes: [(peer: PeerID, seat: UInt16)] = []
   var nextHeartbeat: Instant?
