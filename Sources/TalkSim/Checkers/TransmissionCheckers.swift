@@ -265,8 +265,10 @@ struct DeliveryChecker: FloorChecker {
       guard let burst = truth.nodes[seen.node].burst else { return nil }
       ended[seen.node] = (burst.number, burst.frames)
       due.append(
-        (seen.at + conditions.mix.longestDelay + .milliseconds(1), seen.node, burst.number,
-          burst.frames))
+        (
+          seen.at + conditions.mix.longestDelay + .milliseconds(1), seen.node, burst.number,
+          burst.frames
+        ))
     default: break
     }
     guard let first = due.first, first.at < seen.at else { return nil }
