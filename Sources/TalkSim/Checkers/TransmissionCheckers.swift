@@ -197,6 +197,10 @@ struct StopsInTimeChecker: FloorChecker {
   init(_ conditions: RunConditions) { self.conditions = conditions }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
+    switch seen.what {
+    case .released, .stopped, .frameSent, .view: break
+    default: return nil
+    }
     let node = truth.nodes[seen.node]
     guard node.isAlive, !node.isPaused else { return nil }
     switch seen.what {
