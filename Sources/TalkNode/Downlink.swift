@@ -29,9 +29,9 @@ import TalkWire
   var isMuted = false
 
   /// Takes the memory of both playouts and the tones.
-  init() throws(VoiceError) {
-    first = try Playout()
-    second = try Playout()
+  init(_ coding: VoiceCoding) throws(VoiceError) {
+    first = try Playout(coding)
+    second = try Playout(coding)
   }
 
   /// The playout that has the burst of `token`.

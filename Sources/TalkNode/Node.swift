@@ -31,11 +31,14 @@ package final class Node {
     package var sendsHellos: Bool
     /// Where secrets are kept.
     package var memory: Secret.Memory
+    /// What voice frames hold: Opus, but in simulations.
+    package var coding: VoiceCoding
 
     /// Makes a configuration of its parts.
     package init(
       nickname: String, boot: UInt64, startCount: UInt32, seed: UInt64, port: UInt16,
-      sendsHellos: Bool = true, memory: Secret.Memory = .guarded
+      sendsHellos: Bool = true, memory: Secret.Memory = .guarded,
+      coding: VoiceCoding = .opus
     ) {
       self.nickname = nickname
       self.boot = boot
@@ -44,6 +47,7 @@ package final class Node {
       self.port = port
       self.sendsHellos = sendsHellos
       self.memory = memory
+      self.coding = coding
     }
   }
 
@@ -105,8 +109,8 @@ package final class Node {
     serviceSchedule = ServiceRecordSchedule(now: now)
     nextRequestBase = UInt64(configuration.startCount) << 32
     do {
-      uplink = try Uplink()
-      downlink = try Downlink()
+      uplink = try Uplink(configuration.coding)
+      downlink = try Downlink(configuration.coding)
     } catch {
       throw .codec(error)
     }

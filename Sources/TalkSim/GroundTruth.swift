@@ -26,8 +26,8 @@ package struct RunConditions: Sendable {
   package func holder(_ token: TokenID) -> Int { index[token.holder] ?? -1 }
 }
 
-/// The state of the mesh as one who sees everything knows it, kept up from the observations, so that
-/// each checker need not keep the same.
+/// The state of the mesh as one who sees everything knows it, kept up from the observations, so
+/// that each checker need not keep the same.
 struct GroundTruth: Sendable {
   /// A burst on its way.
   struct Burst: Sendable {

@@ -42,13 +42,14 @@ struct IdleGrantChecker: FloorChecker {
   }
 }
 
-/// L2: after the holder's crash the next waiting talker speaks within lease + window + 30 ms × place.
+/// L2: after the holder's crash the next waiting talker speaks within lease + window + 30 ms ×
+/// place.
 ///
 /// Applies where crashes are the only fault. From the crash of a talker behind whom somebody was
 /// told a place, one of the waiting speaks within the lease, the window, 30 ms for each who waits,
-/// and 60 ms for the answers, the repeats and the members' own leases; unless nobody who waited does
-/// any more, nobody is left who could answer, or another node dies or comes back. Where a turn must
-/// reach the disk first, its time is added.
+/// and 60 ms for the answers, the repeats and the members' own leases; unless nobody who waited
+/// does any more, nobody is left who could answer, or another node dies or comes back. Where a turn
+/// must reach the disk first, its time is added.
 struct SuccessorChecker: FloorChecker {
   static let invariant = "L2"
   private let conditions: RunConditions
@@ -152,10 +153,10 @@ struct EndingRequestChecker: FloorChecker {
 /// Once nothing has changed for a while (no press, burst, fault, lie, or member that comes or goes)
 /// and no way is cut, all running nodes have the same token on record, talking or not. A while is
 /// 3.5 s: a keepalive until all know that they are here, and two heartbeats of an idle keeper; with
-/// loss 14 s, so that a dozen heartbeats would have to be lost. From the moment that a node loses its
-/// memory in a crash to the next burst there may be no keeper, since a restarted node is none
-/// (floor.md, "Roles"), and an idle floor that nobody keeps has no heartbeats: then only what people
-/// see is compared, whether somebody talks and who.
+/// loss 14 s, so that a dozen heartbeats would have to be lost. From the moment that a node loses
+/// its memory in a crash to the next burst there may be no keeper, since a restarted node is none
+/// (floor.md, "Roles"), and an idle floor that nobody keeps has no heartbeats: then only what
+/// people see is compared, whether somebody talks and who.
 struct OneViewChecker: FloorChecker {
   static let invariant = "L4"
   private let conditions: RunConditions

@@ -102,8 +102,8 @@ struct OneGrantChecker: FloorChecker {
 /// S7: the turns of a node rise over restarts and crashes before a persist; (turn, holder, seat) is
 /// unique.
 ///
-/// Every burst and every renumbering of a node is under a higher turn than its last, and every grant
-/// that it makes names a higher turn than its last grant, whatever happened between.
+/// Every burst and every renumbering of a node is under a higher turn than its last, and every
+/// grant that it makes names a higher turn than its last grant, whatever happened between.
 struct RisingTurnsChecker: FloorChecker {
   static let invariant = "S7"
   private let conditions: RunConditions
@@ -175,9 +175,9 @@ struct HeardChecker: FloorChecker {
 
 /// S11: a node whose downlink fades (60 ms to 2 s) never ends a floor that others still hear.
 ///
-/// Applies to mixes whose only faults are such fades. A node starts no burst of its own making, in a
-/// class that does not pre-empt, while another has talked for 300 ms, sent a frame within the last
-/// 100 ms, and been rendered by a third within that time.
+/// Applies to mixes whose only faults are such fades. A node starts no burst of its own making, in
+/// a class that does not pre-empt, while another has talked for 300 ms, sent a frame within the
+/// last 100 ms, and been rendered by a third within that time.
 struct FadeChecker: FloorChecker {
   static let invariant = "S11"
   private let conditions: RunConditions
@@ -226,9 +226,9 @@ struct FadeChecker: FloorChecker {
 /// C1: O(1) group sends of control per burst, besides heartbeats.
 ///
 /// Applies without faults. Over a run there are at most 14 group sends a press (counted for every
-/// press and every burst: request, six times the grant, TAKEN, queue, release and cancel three times
-/// each), whatever the number of nodes; single sends are at most 30 (twice a sample of about six,
-/// and repeats).
+/// press and every burst: request, six times the grant, TAKEN, queue, release and cancel three
+/// times each), whatever the number of nodes; single sends are at most 30 (twice a sample of about
+/// six, and repeats).
 struct ControlChecker: FloorChecker {
   static let invariant = "C1"
   private static let groupLimit = 14

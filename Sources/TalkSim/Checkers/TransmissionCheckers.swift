@@ -223,9 +223,9 @@ struct StopsInTimeChecker: FloorChecker {
 
 /// A1: frame-exact delivery from press to release to every reachable listener at zero loss.
 ///
-/// Every listener plays every frame from 1 to the last one, in order. Applies where nothing is lost,
-/// reordered, cut or dead and every link takes the same time: where they differ, the word that the
-/// floor is over may overtake its last frames on another way.
+/// Every listener plays every frame from 1 to the last one, in order. Applies where nothing is
+/// lost, reordered, cut or dead and every link takes the same time: where they differ, the word
+/// that the floor is over may overtake its last frames on another way.
 struct DeliveryChecker: FloorChecker {
   static let invariant = "A1"
   private let conditions: RunConditions
