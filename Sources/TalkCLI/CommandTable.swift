@@ -7,7 +7,8 @@ enum CommandTable {
     [ScreenCommand.command, RunCommand.command] + ChannelCommands.commands + [
       InviteCommand.command, JoinCommand.command, MembersCommand.command,
     ] + TalkCommands.commands + [
-      StatusCommand.command, WatchCommand.command, DevicesCommand.command, StopCommand.command,
+      StatusCommand.command, WatchCommand.command, DevicesCommand.command, DoctorCommand.command,
+      StopCommand.command,
     ]
 
   /// Runs a command line (without the program's name) and returns its exit code.
