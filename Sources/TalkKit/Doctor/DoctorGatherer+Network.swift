@@ -31,14 +31,19 @@ extension DoctorGatherer {
     return text[..<(text.lastIndex(of: ":") ?? text.endIndex)].filter { $0 != "[" && $0 != "]" }
   }
 
-  /// Sends to everybody on each link, and listens.
-  func gatherAir() {
+  /// Sends to everybody on each link, calls whom we know of, and listens.
+  func gatherAir(_ browsing: AvahiProbe?) {
     let status = facts.node.status
     // A node that hangs still has its port and its identity.
     let isFree = facts.node == .none && facts.state.lockHolder == nil
     do {
       let probe = try AirProbe(
-        links: links, keys: keys, calls: isFree && !keys.isEmpty, nodePort: status?.node.port)
+        links: links, channels: channels, nodePort: isFree ? nil : status?.node.port ?? 0)
+      if isFree, let identity, !channels.isEmpty {
+        probe.call = MemberCall(identity: identity, channels: channels)
+        probe.contacts = Array(remembered.prefix(AirProbe.contactLimit))
+        probe.browse = { [channels] in browsing?.contacts(of: channels) ?? [] }
+      }
       facts.air = try probe.run()
     } catch {
       facts.air.fault = error.description
@@ -69,9 +74,9 @@ extension DoctorGatherer {
         continue
       }
       others.insert(service.instance)
-      let matches = ServiceRecord.matches(
-        txt: service.text, instance: service.instance, channels: keys)
-      if !matches.isEmpty { members[service.instance] = service.endpoint.description }
+      if !service.matches(channels).isEmpty {
+        members[service.instance] = service.endpoint.description
+      }
     }
     facts.avahi.services = others.count
     facts.avahi.members = members.values.sorted()
@@ -87,6 +92,7 @@ final class AvahiProbe {
 
   private let discovery: AvahiDiscovery?
   private let began = BootClock.now()
+  private var answered: Instant?
   /// What the daemon does.
   private(set) var daemon = DoctorFacts.Avahi.Daemon.silent
   /// The services of our type, by instance; the last endpoint of each.
@@ -98,18 +104,8 @@ final class AvahiProbe {
   func finish() {
     guard let discovery else { return }
     let deadline = began + Self.patience
-    var answered: Instant?
     while BootClock.now() < deadline {
-      discovery.events.drain { event in
-        switch event {
-        case .status(let status):
-          take(status)
-          answered = answered ?? BootClock.now()
-        case .found(let service): services[service.instance] = service
-        case .lost(let instance): services[instance] = nil
-        case .published, .collision: break
-        }
-      }
+      drain()
       if daemon == .absent { break }
       if daemon == .running, let answered, BootClock.now() >= max(answered, began) + Self.browsing {
         break
@@ -120,7 +116,27 @@ final class AvahiProbe {
     discovery.stop()
   }
 
+  private func drain() {
+    discovery?.events.drain { event in
+      switch event {
+      case .status(let status): take(status)
+      case .found(let service): services[service.instance] = service
+      case .lost(let instance): services[instance] = nil
+      case .published, .collision: break
+      }
+    }
+  }
+
+  /// The members of our channels that are announced so far.
+  func contacts(of channels: [DoctorChannel]) -> [DoctorContact] {
+    drain()
+    return services.values.sorted { $0.instance < $1.instance }.flatMap { service in
+      service.matches(channels).map { DoctorContact(channel: $0, endpoint: service.endpoint) }
+    }
+  }
+
   private func take(_ status: DiscoveryStatus) {
+    answered = answered ?? BootClock.now()
     switch status {
     case .running: daemon = .running
     case .registering: daemon = .settling
@@ -128,5 +144,13 @@ final class AvahiProbe {
     case .notAnswering: daemon = .silent
     case .stopped: break
     }
+  }
+}
+
+extension DiscoveredService {
+  /// The channels of ours that it announces.
+  func matches(_ channels: [DoctorChannel]) -> [ChannelID] {
+    ServiceRecord.matches(
+      txt: text, instance: instance, channels: channels.map { ($0.id, $0.keys) })
   }
 }

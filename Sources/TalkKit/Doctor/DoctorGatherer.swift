@@ -17,8 +17,12 @@ final class DoctorGatherer {
   /// Told what takes long.
   let progress: (String) -> Void
   var facts = DoctorFacts()
-  /// The keys of our channels, to know members by.
-  var keys: [(channel: ChannelID, keys: ChannelKeys)] = []
+  /// Our channels, to know members by.
+  var channels: [DoctorChannel] = []
+  /// Who we are; nil before the first start.
+  var identity: Identity?
+  /// Where members were met lately.
+  var remembered: [DoctorContact] = []
   var links: [Link] = []
 
   init(
@@ -46,7 +50,7 @@ final class DoctorGatherer {
     let sound = SoundProbe(environment: environment, status: facts.node.status)
     progress("listening to the network, and for half a second to the microphone")
     sound?.start()
-    gatherAir()
+    gatherAir(browsing)
     facts.avahi.isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/sbin/avahi-daemon")
     if let browsing {
       browsing.finish()
@@ -111,9 +115,13 @@ final class DoctorGatherer {
     guard let identity = inspection.identity else { return }
     facts.state.nickname = identity.nickname
     facts.state.isElsewhere = identity.isElsewhere(than: MachineID.hash())
-    let own = Identity(
+    self.identity = Identity(
       signingSeed: identity.signingSeed.copy(), agreementSecret: identity.agreementSecret.copy())
-    for channel in inspection.channels { take(channel, ownID: own?.publicIdentity.peerID) }
+    let ownID = self.identity?.publicIdentity.peerID
+    for channel in inspection.channels { take(channel, ownID: ownID) }
+    remembered = inspection.peers.map {
+      DoctorContact(channel: $0.channel, endpoint: $0.endpoint)
+    }
   }
 
   private func take(_ channel: StoredChannel, ownID: PeerID?) {
@@ -130,7 +138,8 @@ final class DoctorGatherer {
         isJoining: channel.joining && !isMember))
     var secret = epoch.secret.copy()
     defer { SecretBytes.wipe(&secret) }
-    if let made = ChannelKeys(secret: secret) { keys.append((channel.id, made)) }
+    guard let keys = ChannelKeys(secret: secret) else { return }
+    channels.append(DoctorChannel(id: channel.id, epoch: epoch.number, keys: keys))
   }
 
   /// Asks what the file system at the folder, or at its nearest parent that is there, still takes.

@@ -253,7 +253,9 @@ extension DoctorJudge {
       return .ok("answers arrive from \(Self.members(present.count))")
     }
     if let caller = facts.air.callers.first {
-      return .ok("\(caller) answered our HELLO", ["from": facts.air.callers.joined(separator: " ")])
+      let more = facts.air.callers.count - 1
+      let list = facts.air.callers.joined(separator: " ")
+      return .ok("\(caller)\(more > 0 ? " and \(more) more" : "") answered", ["from": list])
     }
     let ending = "no answer reaches UDP port \(ourPort): a firewall here or there drops it"
     if let member = facts.air.members.first {

@@ -23,7 +23,10 @@ extension DoctorJudge {
     guard !grown.isEmpty else { return .skipped("no channel with other members yet") }
     let single = grown.filter { $0.admins.count == 1 }
     guard let channel = single.first else { return .ok("more than one on each channel") }
-    let who = channel.isAdmin ? "you are" : "\(channel.admins[0]) is"
+    let members = (facts.node.status?.channels ?? []).flatMap(\.members)
+    let admin = members.first { $0.id.hasPrefix(channel.admins[0]) }
+    let name = admin.map { Self.shown($0.name) } ?? channel.admins[0]
+    let who = channel.isAdmin ? "you are" : "\(name) is"
     let whose = channel.isAdmin ? "your" : "that laptop's"
     let names = single.map { Self.shown($0.name) }.joined(separator: ", ")
     return .warning(
