@@ -24,6 +24,20 @@ package struct AudioDeviceInfo: Hashable, Sendable {
   package var volume: Int
   /// True when it is muted.
   package var isMuted: Bool
+
+  /// A device of its parts.
+  package init(
+    direction: Direction, name: String, description: String, isDefault: Bool, isMonitor: Bool,
+    volume: Int, isMuted: Bool
+  ) {
+    self.direction = direction
+    self.name = name
+    self.description = description
+    self.isDefault = isDefault
+    self.isMonitor = isMonitor
+    self.volume = volume
+    self.isMuted = isMuted
+  }
 }
 
 /// What sound devices there are.

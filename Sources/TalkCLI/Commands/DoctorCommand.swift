@@ -7,7 +7,7 @@ enum DoctorCommand {
     "doctor",
     options: [
       Option("--fix", help: "mend what is safe to mend, and say each thing"),
-      Option("--with", "PEER", help: "look at one member: its name, or the first digits of its id"),
+      Option("--with", "PEER", help: "look at one member: its name, or first digits of its id"),
       Option("--report", "FILE", help: "write all of it to FILE too, to send to whoever helps"),
       ChannelCommands.json,
     ],
@@ -15,7 +15,8 @@ enum DoctorCommand {
     notes: [
       "A line for each check, what failed last with its cure. It needs no node and no channel, and",
       "disturbs none. Exit codes: 0 nothing failed; 69 something did.",
-      "--fix mends modes of state files, starts avahi-daemon where the system lets it, and unmutes.",
+      "--fix mends modes of state files, starts avahi-daemon where it may, and unmutes; it asks",
+      "nothing.",
       "A report holds no secrets and no invites; names, addresses and versions are in it.",
     ]
   ) { invocation, context throws(CommandError) in

@@ -29,6 +29,7 @@ enum DoctorText {
   private static func sum(_ report: DoctorReport) -> String {
     if report.failed == 0, report.warnings == 0 { return "All is well." }
     let warnings = "\(report.warnings) \(report.warnings == 1 ? "warning" : "warnings")"
-    return report.failed == 0 ? "Nothing failed, \(warnings)." : "\(report.failed) failed, \(warnings)."
+    return report.failed == 0
+      ? "Nothing failed, \(warnings)." : "\(report.failed) failed, \(warnings)."
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Looks at everything that talking needs, with or without a node that runs, before a channel exists
-/// too, and names what is wrong with its cure.
+/// Looks at everything that talking needs, with or without a node that runs, before a channel
+/// exists too, and names what is wrong with its cure.
 ///
 /// Drive it so: `Doctor(state:…).examine(…)`, on a thread that may wait: it takes some two seconds,
 /// five where a daemon does not answer. It changes nothing, and disturbs no node.
@@ -13,6 +13,9 @@ public struct Doctor: Sendable {
     /// The state of the node, where one answers.
     public var status: StatusReport?
   }
+
+  /// How often is looked for more to mend.
+  private static let rounds = 3
 
   private let state: String?
   private let environment: [String: String]
@@ -35,17 +38,16 @@ public struct Doctor: Sendable {
     fixing: Bool = false, progress: @escaping (String) -> Void = { _ in }
   ) -> Examination {
     var facts = gather(progress)
-    var fixes: [DoctorFix] = []
-    if fixing {
-      fixes = DoctorMender(facts).mend()
-      if fixes.contains(where: \.worked) {
-        progress("looking again")
-        facts = gather(progress)
-      }
+    var mender = DoctorMender()
+    // What is mended may show what lay behind it: a microphone that is muted, behind a monitor.
+    for _ in 0..<(fixing ? Self.rounds : 0) {
+      guard mender.mend(facts) else { break }
+      progress("looking again")
+      facts = gather(progress)
     }
     let report = DoctorReport(
       state: facts.state.path, running: facts.node.status != nil,
-      checks: DoctorJudge(facts).findings, fixes: fixes)
+      checks: DoctorJudge(facts).findings, fixes: mender.fixes)
     return Examination(report: report, status: facts.node.status)
   }
 

@@ -1,5 +1,6 @@
-/// Everything that the doctor has found out, as plain values: gathered by `DoctorGatherer`, judged by
-/// `DoctorJudge`, which sees nothing else. So each verdict is tested with facts that a test writes.
+/// Everything that the doctor has found out, as plain values: gathered by `DoctorGatherer`, judged
+/// by `DoctorJudge`, which sees nothing else. So each verdict is tested with facts that a test
+/// writes.
 package struct DoctorFacts: Hashable, Sendable {
   /// The program and the machine.
   package var program = Program()

@@ -8,8 +8,8 @@ import TalkStore
 /// Finds out the facts for `DoctorJudge`: looks, asks, sends and listens, and changes nothing.
 ///
 /// It never takes the lock or the port of a node that runs, and never lets it capture: the
-/// microphone is listened to by a stream of the doctor's own. While no node runs it takes the node's
-/// port for a second, and calls the members as a node would, to see whether their answers arrive.
+/// microphone is listened to by a stream of the doctor's own. While no node runs it takes the port
+/// of one for a second, and calls the members as a node would, to see whether they answer.
 final class DoctorGatherer {
   let state: String?
   let environment: [String: String]
@@ -87,7 +87,9 @@ final class DoctorGatherer {
   /// Notes when a file was written, if it is the newest.
   private func note(file path: String, as name: String? = nil) {
     var info = stat()
-    guard unsafe stat(path, &info) == 0, info.st_mtim.tv_sec > facts.clock.newestFile else { return }
+    guard unsafe stat(path, &info) == 0, info.st_mtim.tv_sec > facts.clock.newestFile else {
+      return
+    }
     facts.clock.newestFile = info.st_mtim.tv_sec
     facts.clock.newestPath = name ?? path
   }
@@ -125,7 +127,9 @@ final class DoctorGatherer {
   }
 
   private func take(_ channel: StoredChannel, ownID: PeerID?) {
-    guard let creator = Fingerprint(channel.creator), let epoch = channel.epochs.last else { return }
+    guard let creator = Fingerprint(channel.creator), let epoch = channel.epochs.last else {
+      return
+    }
     var roster = Roster(channel: channel.id, creator: creator, epoch: epoch.number)
     _ = roster.merge(channel.roster)
     let admins = roster.members.filter { $0.role == .admin }.map(\.id)

@@ -70,9 +70,11 @@ extension DoctorJudge {
     case .absent(let path):
       return .failed("no system bus at \(path): Avahi can't be asked", cure: start)
     case .silent(let path):
-      return .failed("the system bus at \(path) does not answer", cure: "sudo systemctl restart dbus")
+      return .failed(
+        "the system bus at \(path) does not answer", cure: "sudo systemctl restart dbus")
     case .denied(let path):
-      return .failed("no permission for the system bus at \(path)", cure: "check its mode; \(start)")
+      return .failed(
+        "no permission for the system bus at \(path)", cure: "check its mode; \(start)")
     }
   }
 
@@ -128,12 +130,14 @@ extension DoctorJudge {
     }
     if let card = live.first {
       return .failed(
-        "\(card.name) has no address", cure: "sudo dhclient \(card.name), or ask who runs the "
+        "\(card.name) has no address",
+        cure: "sudo dhclient \(card.name), or ask who runs the "
           + "network; two laptops on one cable: set IPv4 to 'link-local only' on both")
     }
     if let card = cards.first(where: { $0.isUp }) {
       return .failed(
-        "\(card.name) has no carrier", cure: card.isWireless
+        "\(card.name) has no carrier",
+        cure: card.isWireless
           ? "join a Wi-Fi network: nmcli device wifi connect NAME"
           : "plug in the cable, or join a Wi-Fi network")
     }
@@ -175,7 +179,8 @@ extension DoctorJudge {
     }
     guard !outer.isEmpty else {
       return .failed(
-        "no link takes multicast", cure: "use another network, or name members: "
+        "no link takes multicast",
+        cure: "use another network, or name members: "
           + "talkaround run --peer HOST:PORT")
     }
     let names = outer.map(\.name).joined(separator: " ")
@@ -183,7 +188,8 @@ extension DoctorJudge {
     if mute.count == outer.count, let error = mute[0].sendError {
       let reason = SystemText.of(error)
       return .failed(
-        "sending on \(mute[0].name) is refused: \(reason)", cure: firewallCure, ["errno": "\(error)"])
+        "sending on \(mute[0].name) is refused: \(reason)", cure: firewallCure,
+        ["errno": "\(error)"])
     }
     let deaf = outer.filter { !$0.heard && $0.sendError == nil }
     guard deaf.count < outer.count - mute.count else {
@@ -192,6 +198,11 @@ extension DoctorJudge {
           + "\(UDPSocket.port)", cure: firewallCure, ["port": "\(UDPSocket.port)"])
     }
     let heard = outer.filter(\.heard).map(\.name).joined(separator: " ")
+    if let link = deaf.first {
+      return .warning(
+        "heard on \(heard), and not on \(link.name): a firewall drops UDP port \(UDPSocket.port) "
+          + "there", cure: firewallCure, ["interfaces": heard, "deaf": link.name])
+    }
     return .ok("sent, and our own copy heard, on \(heard)", ["interfaces": heard])
   }
 
@@ -203,7 +214,8 @@ extension DoctorJudge {
     case .firewalld:
       return "sudo firewall-cmd --permanent --add-port=\(port)/udp && sudo firewall-cmd --reload"
     case .rules:
-      return "let UDP port \(port) in: sudo nft insert rule inet filter input udp dport \(port) accept"
+      return
+        "let UDP port \(port) in: sudo nft insert rule inet filter input udp dport \(port) accept"
     }
   }
 
@@ -212,13 +224,7 @@ extension DoctorJudge {
     if seen > 0 { return .ok("\(Self.members(seen)) in touch", ["present": "\(seen)"]) }
     let called = Set(facts.air.callers + facts.air.members).count
     if called > 0 { return .ok("\(Self.members(called)) in reach", ["in_reach": "\(called)"]) }
-    let announced = Set(facts.avahi.members).count
-    if announced > 0 {
-      return .ok("\(Self.members(announced)) announced over mDNS", ["announced": "\(announced)"])
-    }
-    if let age = helloAge, age < Self.fresh {
-      return .ok("HELLOs of members arrive", ["heard_ms": "\(age)"])
-    }
+    if hearsWithoutAnswer { return .ok("HELLOs of members arrive") }
     guard awaitsSomebody else {
       let foreign = facts.air.foreign + facts.avahi.services
       let note = foreign > 0 ? "; other groups are on this network" : ""
@@ -228,14 +234,16 @@ extension DoctorJudge {
     let wireless = cards.contains { $0.isUp && $0.hasCarrier && $0.isWireless }
     let network = wireless ? "this Wi-Fi" : "this network"
     return .warning(
-      "nobody is heard, though \(expected): they are off or elsewhere, or \(network) keeps its "
-        + "clients apart, as guest Wi-Fi does",
+      "nobody is heard, though \(expected): \(network) keeps its clients apart, as guest Wi-Fi "
+        + "does, or they are off or elsewhere",
       cure: "use a cable, or a hotspot of your own (\(Self.hotspot)); known address: talkaround "
         + "run --peer HOST:PORT")
   }
 
   private var expected: String {
-    others > 0 ? "\(Self.members(others)) could be here" : "an inviter is awaited"
+    // mDNS shows for over an hour what was switched off (RFC 6762, section 10).
+    if let announced = facts.avahi.members.first { return "mDNS still shows \(announced)" }
+    return others > 0 ? "\(Self.members(others)) could be here" : "an inviter is awaited"
   }
 
   private static func members(_ count: Int) -> String {
@@ -249,6 +257,11 @@ extension DoctorJudge {
         return .failed(
           "\(Self.shown(present[0].name)) is heard and does not hear you",
           cure: "open UDP port \(UDPSocket.port) there: talkaround doctor on that laptop says how")
+      }
+      if let deaf = present.first(where: { $0.iHear && !$0.hearsMe }) {
+        return .warning(
+          "\(Self.shown(deaf.name)) does not hear you",
+          cure: "talkaround doctor --with \(deaf.id.prefix(8))")
       }
       return .ok("answers arrive from \(Self.members(present.count))")
     }
@@ -264,13 +277,7 @@ extension DoctorJudge {
     if hearsWithoutAnswer {
       return .failed("a member's HELLOs are heard, and \(ending)", cure: firewallCure)
     }
-    guard let announced = facts.avahi.members.first else {
-      return .skipped("nobody is there to answer")
-    }
-    // mDNS shows for over an hour what was switched off (RFC 6762, section 10).
-    return .warning(
-      "mDNS announces \(announced), which does not answer: it is off by now, or a firewall here or "
-        + "there drops UDP port \(ourPort)", cure: firewallCure, ["port": "\(ourPort)"])
+    return .skipped("nobody is there to answer")
   }
 
   /// How long ago the running node heard a member's HELLO, in milliseconds.

@@ -25,7 +25,7 @@ extension DoctorJudge {
     guard let channel = single.first else { return .ok("more than one on each channel") }
     let members = (facts.node.status?.channels ?? []).flatMap(\.members)
     let admin = members.first { $0.id.hasPrefix(channel.admins[0]) }
-    let name = admin.map { Self.shown($0.name) } ?? channel.admins[0]
+    let name = admin.map { Self.shown($0.name) } ?? "member \(channel.admins[0])"
     let who = channel.isAdmin ? "you are" : "\(name) is"
     let whose = channel.isAdmin ? "your" : "that laptop's"
     let names = single.map { Self.shown($0.name) }.joined(separator: ", ")
@@ -43,17 +43,18 @@ extension DoctorJudge {
       for member in channel.members where member.state != .wantsIn {
         count += 1
         let name = Self.folded(member.name)
-        if seen.contains(name) { clashes.append(Self.shown(member.name)) }
+        if seen.contains(name) { clashes.append(member.name) }
         seen.append(name)
       }
     }
     guard count > 0 else { return .skipped("no other member yet") }
     guard let first = clashes.first else { return .ok("all different") }
     let isOurs = Self.folded(status.node.name) == Self.folded(first)
+    let name = Self.shown(first)
     return .warning(
-      isOurs ? "another member is called \(first) too" : "two members are called \(first)",
+      isOurs ? "another member is called \(name) too" : "two members are called \(name)",
       cure: isOurs ? "talkaround run --name NICK" : "one of them: talkaround run --name NICK",
-      ["names": clashes.joined(separator: ", ")])
+      ["names": clashes.map(Self.shown).joined(separator: ", ")])
   }
 
   /// A name as people hear it: what differs in case or hidden characters alone is the same.
@@ -90,7 +91,8 @@ extension DoctorJudge {
     if let rtt = member.roundTripMilliseconds { facts["rtt_ms"] = "\(rtt)" }
     switch member.state {
     case .wantsIn:
-      return .failed("\(name) is not admitted yet", cure: "talkaround invite, while it waits", facts)
+      return .failed(
+        "\(name) is not admitted yet", cure: "talkaround invite, while it waits", facts)
     case .away:
       return .failed("\(name) is not heard\(path)", cure: Self.silentCure(name), facts)
     case .present: break
@@ -99,7 +101,8 @@ extension DoctorJudge {
       let what = member.iHear ? "\(name) does not hear you" : "you do not hear \(name)"
       let side = member.iHear ? "on \(name)'s laptop" : "here"
       return .failed(
-        what + path, cure: "open UDP port \(port(of: member)) \(side), then doctor there too", facts)
+        what + path, cure: "open UDP port \(port(of: member)) \(side), then doctor there too", facts
+      )
     }
     let loss = max(member.lossTo, member.lossFrom)
     let rtt = member.roundTripMilliseconds ?? 0

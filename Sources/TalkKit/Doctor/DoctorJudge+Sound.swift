@@ -16,7 +16,8 @@ extension DoctorJudge {
     let place = Self.shown(sound.server)
     let start = "systemctl --user restart pulseaudio (or pipewire-pulse)"
     switch sound.connection {
-    case .answering: return .ok("answers at \(place)", ["server": place])
+    case .answering:
+      return .ok(place.isEmpty ? "answers" : "answers at \(place)", ["server": place])
     case .noRuntimeFolder:
       return .failed(
         "XDG_RUNTIME_DIR is not set, so the sound server can't be found",
@@ -70,7 +71,8 @@ extension DoctorJudge {
     }
     guard let first = microphones.first else {
       return .failed(
-        "no microphone", cure: "plug one in; choose its profile in pavucontrol, or look: "
+        "no microphone",
+        cure: "plug one in; choose its profile in pavucontrol, or look: "
           + "pactl list short sources")
     }
     guard let chosen = device(.source, sound.capture) else {
@@ -80,14 +82,16 @@ extension DoctorJudge {
     }
     guard !chosen.isMonitor, !Self.isDummy(chosen) else {
       return .failed(
-        "\(Self.shown(chosen.name)) is chosen, which is what the loudspeaker plays, not a microphone",
+        "\(Self.shown(chosen.name)) is chosen: that is what the loudspeaker plays, no microphone",
         cure: "pactl set-default-source \(Self.quoted(first.name))", ["source": chosen.name])
     }
     return .ok(Self.shown(chosen.description), ["source": chosen.name])
   }
 
   var microphoneVolume: DoctorOpinion {
-    guard let chosen = device(.source, facts.sound.capture) else { return .skipped("no microphone") }
+    guard let chosen = device(.source, facts.sound.capture) else {
+      return .skipped("no microphone")
+    }
     return volume(of: chosen, "source", what: "the microphone")
   }
 
@@ -119,7 +123,8 @@ extension DoctorJudge {
     }
     guard let first = loudspeakers.first else {
       return .failed(
-        "no loudspeaker", cure: "plug one or a headset in; choose its profile in pavucontrol, or "
+        "no loudspeaker",
+        cure: "plug one or a headset in; choose its profile in pavucontrol, or "
           + "look: pactl list short sinks")
     }
     guard let chosen = device(.sink, sound.playback), !Self.isDummy(chosen) else {
@@ -131,7 +136,9 @@ extension DoctorJudge {
   }
 
   var loudspeakerVolume: DoctorOpinion {
-    guard let chosen = device(.sink, facts.sound.playback) else { return .skipped("no loudspeaker") }
+    guard let chosen = device(.sink, facts.sound.playback) else {
+      return .skipped("no loudspeaker")
+    }
     return volume(of: chosen, "sink", what: "the loudspeaker")
   }
 

@@ -39,7 +39,9 @@ extension DoctorJudge {
     }
     let serious = state.faults.filter { !$0.isCache }
     guard let first = serious.first ?? state.faults.first else {
-      guard state.isThere else { return .ok("\(state.path): not there yet, the first start makes it") }
+      guard state.isThere else {
+        return .ok("\(state.path): not there yet, the first start makes it")
+      }
       let count = facts.channels.count
       return .ok(
         "\(state.path): whole, \(count) \(count == 1 ? "channel" : "channels")",
@@ -122,16 +124,19 @@ extension DoctorJudge {
     case .silent:
       let kill = holder.map { "kill \($0)" } ?? "end it with its terminal"
       return .failed(
-        "a node runs\(who) and does not answer", cure: "\(kill) (kill -9 if need be); start it again")
+        "a node runs\(who) and does not answer",
+        cure: "\(kill) (kill -9 if need be); start it again")
     case .other:
       return .failed(
-        "the running node\(who) is of another version", cure: "talkaround stop, then start it again")
+        "the running node\(who) is of another version", cure: "talkaround stop, then start it again"
+      )
     case .unusable(let what, let cure): return .failed(what, cure: cure)
     case .none:
       guard let holder else { return .ok("none runs; 'talkaround run' starts one") }
       return .failed(
         "process \(holder) uses the state directory and has no control socket where this command "
-          + "looks", cure: "run the command as that node was started (same --state, same "
+          + "looks",
+        cure: "run the command as that node was started (same --state, same "
           + "XDG_RUNTIME_DIR), or end it with: kill \(holder)")
     }
   }

@@ -2,8 +2,10 @@ import Foundation
 import TalkAudio
 
 /// Mends what is safe to mend and can be taken back: modes of state files, a daemon that is not
-/// running, a device that is muted, turned down or wrongly chosen, linger. It asks nobody: where the
-/// system does not let us, it says so.
+/// running, a device that is muted, turned down or wrongly chosen, linger. It asks nobody: where
+/// the system does not let us, it says so.
+///
+/// Drive it so: `mend` facts, gather them anew, and again until it says that nothing was mended.
 struct DoctorMender {
   /// One thing to do.
   enum Job: Hashable {
@@ -20,15 +22,25 @@ struct DoctorMender {
   /// The volume that what was turned down gets, in percent.
   private static let volume = 80
 
-  let facts: DoctorFacts
+  /// What was done so far, and what could not be.
+  private(set) var fixes: [DoctorFix] = []
+  private var tried: Set<Job> = []
+  private var facts = DoctorFacts()
 
-  init(_ facts: DoctorFacts) { self.facts = facts }
-
-  /// Does everything; what was done, and what could not be.
-  func mend() -> [DoctorFix] { jobs.map { perform($0.job, for: $0.check) } }
+  /// Does what there is to do and was not tried yet; false when nothing was mended.
+  mutating func mend(_ facts: DoctorFacts) -> Bool {
+    var isMended = false
+    for (check, job) in jobs(facts) where tried.insert(job).inserted {
+      let fix = perform(job, for: check)
+      fixes.append(fix)
+      isMended = isMended || fix.worked
+    }
+    return isMended
+  }
 
   /// What there is to do, by the findings alone.
-  var jobs: [(check: DoctorCheck, job: Job)] {
+  mutating func jobs(_ facts: DoctorFacts) -> [(check: DoctorCheck, job: Job)] {
+    self.facts = facts
     let findings = DoctorJudge(facts).findings
     func isIll(_ check: DoctorCheck) -> Bool {
       findings.contains {
@@ -57,8 +69,8 @@ struct DoctorMender {
     return jobs
   }
 
-  /// The one microphone that there is, when a monitor is the default instead: with several it is the
-  /// person's choice.
+  /// The one microphone that there is, when a monitor is the default instead: with several it is
+  /// the person's choice.
   private var microphone: AudioDeviceInfo? {
     let real = facts.sound.devices.filter { $0.direction == .source && !$0.isMonitor }
     guard facts.sound.capture == "pulse", real.count == 1 else { return nil }

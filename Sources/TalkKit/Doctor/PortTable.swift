@@ -46,7 +46,8 @@ enum PortTable {
     return address.count == 8 ? first >= 224 : first == 0xff
   }
 
-  private static func owners(of inodes: Set<String>) -> [String: (process: Int32, program: String)] {
+  private static func owners(of inodes: Set<String>) -> [String: (process: Int32, program: String)]
+  {
     var owners: [String: (process: Int32, program: String)] = [:]
     let files = FileManager.default
     let links = Dictionary(uniqueKeysWithValues: inodes.map { ("socket:[\($0)]", $0) })

@@ -72,9 +72,9 @@ extension OnTheLab.DoctorScenarios.Trouble {
   /// A tunnel device as a VPN's program holds it (Documentation/networking/tuntap in Linux).
   private static let tunnel = [
     "perl", "-e",
-    "$| = 1; sysopen(my $t, '/dev/net/tun', 2) or die $!; my $r = pack('a16 s x22', 'tun0', 0x1001);"
-      + "ioctl($t, 0x400454ca, $r) or die $!; system('ip addr add 10.8.0.2 peer 10.8.0.1 dev tun0; "
-      + "ip link set tun0 up; ip route replace default dev tun0'); print qq(ready\\n); sleep 60",
+    "$| = 1; sysopen(my $t, '/dev/net/tun', 2) or die $!; "
+      + "my $r = pack('a16 s x22', 'tun0', 0x1001); ioctl($t, 0x400454ca, $r) or die $!; "
+      + "system('ip addr add 10.8.0.2 peer 10.8.0.1 dev tun0; ip link set tun0 up; ip route replace default dev tun0'); print qq(ready\\n); sleep 60",
   ]
 
   private static let network: [Self] = [
@@ -120,7 +120,7 @@ extension OnTheLab.DoctorScenarios.Trouble {
       name: "a sound server that is stopped", tool: ["svc", "audio", "stop"],
       ills: ["sound-server": "failed"], found: "does not answer", cure: "systemctl --user"),
     Self(
-      name: "no XDG_RUNTIME_DIR",
+      name: "no XDG_RUNTIME_DIR", tool: ["svc", "audio", "kill"],
       around: ["env", "-u", "XDG_RUNTIME_DIR", "-u", "PULSE_SERVER", "-u", "PULSE_RUNTIME_PATH"],
       ills: ["sound-server": "failed"], found: "XDG_RUNTIME_DIR is not set", cure: "export"),
     Self(
