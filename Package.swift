@@ -106,7 +106,9 @@ let package = Package(
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkStore", "TalkKit", "TalkCLI"]),
+    tests(
+      "TalkKitTests",
+      ["TalkCore", "TalkStore", "TalkAudio", "TalkNet", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

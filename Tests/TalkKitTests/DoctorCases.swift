@@ -98,7 +98,7 @@ extension DoctorJudgeTests.Case {
       check: .port, verdict: .failed, found: "41717 to 41732 are all taken", cure: "--port N"),
     Self(
       name: "another node has the first port", base: .withoutNode,
-      spoil: { $0.ports = [.init(port: 41_717, process: 7, program: "talkaround")] },
+      spoil: { $0.ports = [.init(port: 41_717, process: 7, program: "talk", isNode: true)] },
       check: .port, verdict: .ok, found: "41718 is free; another node"),
   ]
 
@@ -118,6 +118,13 @@ extension DoctorJudgeTests.Case {
         $0.avahi.daemon = .absent
         $0.avahi.isInstalled = false
       }, check: .avahi, verdict: .warning, found: "not installed", cure: "apt install"),
+    Self(
+      name: "neither Avahi nor a bus",
+      spoil: {
+        $0.bus = .absent("/bus")
+        $0.avahi.daemon = .absent
+        $0.avahi.isInstalled = false
+      }, check: .avahi, verdict: .warning, found: "by HELLO alone", cure: "apt install"),
     Self(
       name: "Avahi hangs", spoil: { $0.avahi.daemon = .silent }, check: .avahi,
       verdict: .failed, found: "does not answer", cure: "restart avahi-daemon"),

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import TalkAudio
 import TalkCore
+import TalkNet
 import TalkStore
 import Testing
 
@@ -28,6 +29,22 @@ import Testing
       ])
     #expect(PortTable.entries(in: head + udp6) == [.init(port: 41_719, inode: "21")])
     #expect(PortTable.entries(in: "").isEmpty)
+  }
+
+  @Test func `the ports of nodes are known by their marks`() {
+    let table = """
+      Num       RefCount Protocol Flags    Type St Inode Path
+      0: 2 0 0 0002 01 31 @talkaround-udp-41717
+      0: 2 0 0 0002 01 32 @talkaround-udp-99999
+      0: 3 0 0 0001 03 33 /run/dbus/system_bus_socket
+      0: 3 0 0 0001 03 34
+      """
+    #expect(PortTable.marks(in: table) == [41_717])
+  }
+
+  @Test func `loopback is among the interfaces, and leads to nobody`() throws {
+    let loopback = try #require(Interface.all().first { $0.name == "lo" })
+    #expect(loopback.kind == .loopback && !loopback.isWireless && loopback.index > 0)
   }
 
   @Test func `the owner of a port is found`() throws {

@@ -13,7 +13,7 @@ extension DoctorFacts {
     facts.state.nickname = "anna"
     facts.state.lockHolder = 4_711
     facts.node = .answers(Sample.report())
-    facts.ports = [PortUse(port: 41_717, process: 4_711, program: "talkaround")]
+    facts.ports = [PortUse(port: 41_717, process: 4_711, program: "talkaround", isNode: true)]
     facts.network.interfaces = [
       Interface(name: "lo", index: 1, kind: .loopback),
       Interface(name: "wlan0", index: 2, kind: .usual, isWireless: true),

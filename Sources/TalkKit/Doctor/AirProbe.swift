@@ -66,10 +66,9 @@ final class AirProbe {
     // time, because they drop counters that they have seen.
     boot = Entropy.number() | 0xffff << 48
     loop = try EventLoop()
-    do {
-      guard nodePort == nil else { throw NetError.portTaken(UDPSocket.port) }
-      socket = try UDPSocket()
-    } catch {
+    if nodePort == nil, let standard = try? UDPSocket() {
+      socket = standard
+    } else {
       socket = try UDPSocket(port: .automatic(Self.otherPorts))
     }
   }

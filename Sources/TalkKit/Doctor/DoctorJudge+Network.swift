@@ -67,6 +67,8 @@ extension DoctorJudge {
     let start = "sudo systemctl start dbus"
     switch facts.bus {
     case .answering: return .ok("the system bus answers")
+    case .absent where !facts.avahi.isInstalled && facts.avahi.daemon == .absent:
+      return .ok("none; without avahi-daemon nothing asks for it")
     case .absent(let path):
       return .failed("no system bus at \(path): Avahi can't be asked", cure: start)
     case .silent(let path):

@@ -14,13 +14,15 @@ enum PortTable {
     let entries = tables.flatMap(entries(in:)).filter { range.contains($0.port) }
     guard !entries.isEmpty else { return [] }
     let owners = owners(of: Set(entries.map(\.inode)))
+    let marks = marks(in: text(of: "/proc/self/net/unix"))
     var uses: [DoctorFacts.PortUse] = []
     for entry in entries.sorted(by: { ($0.port, $0.inode) < ($1.port, $1.inode) })
     where !uses.contains(where: { $0.port == entry.port }) {
       let owner = owners[entry.inode]
       uses.append(
         DoctorFacts.PortUse(
-          port: entry.port, process: owner?.process, program: owner?.program ?? ""))
+          port: entry.port, process: owner?.process, program: owner?.program ?? "",
+          isNode: marks.contains(entry.port)))
     }
     return uses
   }
@@ -37,6 +39,18 @@ enum PortTable {
       }
       return Entry(port: port, inode: String(words[9]))
     }
+  }
+
+  /// The ports that nodes of ours have marked, of the text of /proc/net/unix: each holds an
+  /// abstract socket named for its port.
+  static func marks(in table: String) -> Set<UInt16> {
+    let ports = table.split(separator: "\n").compactMap { line -> UInt16? in
+      guard let name = line.split(separator: " ").last, name.hasPrefix("@talkaround-udp-") else {
+        return nil
+      }
+      return UInt16(name.dropFirst("@talkaround-udp-".count))
+    }
+    return Set(ports)
   }
 
   /// True for a group's or the broadcast address. Both are written as words of 32 bits in the

@@ -74,7 +74,8 @@ extension OnTheLab.DoctorScenarios.Trouble {
     "perl", "-e",
     "$| = 1; sysopen(my $t, '/dev/net/tun', 2) or die $!; "
       + "my $r = pack('a16 s x22', 'tun0', 0x1001); ioctl($t, 0x400454ca, $r) or die $!; "
-      + "system('ip addr add 10.8.0.2 peer 10.8.0.1 dev tun0; ip link set tun0 up; ip route replace default dev tun0'); print qq(ready\\n); sleep 60",
+      + "system('ip addr add 10.8.0.2 peer 10.8.0.1 dev tun0; ip link set tun0 up; "
+      + "ip route replace default dev tun0'); print qq(ready\\n); sleep 60",
   ]
 
   private static let network: [Self] = [
