@@ -97,13 +97,15 @@ extension DoctorJudgeTests.Case {
       }, check: .linger, verdict: .ok, found: "when you log in"),
     Self(
       name: "we are the only admin", spoil: { $0.channels[0].admins = ["a0000000"] },
-      check: .admins, verdict: .warning, found: "you are the only admin of crew", cure: "copy"),
+      check: .admins, verdict: .warning, found: "you are the only admin of crew",
+      cure: "members set PEER"),
     Self(
       name: "ben is the only admin",
       spoil: {
         $0.channels[0].admins = ["b0000000"]
         $0.channels[0].isAdmin = false
-      }, check: .admins, verdict: .warning, found: "ben is the only admin of crew", cure: "copy"),
+      }, check: .admins, verdict: .warning, found: "ben is the only admin of crew",
+      cure: "members set PEER"),
     Self(
       name: "our name is another's too", spoil: { $0.changeMember { $0.name = "Anna\u{200b}" } },
       check: .names, verdict: .warning, found: "another member is called Anna", cure: "--name"),

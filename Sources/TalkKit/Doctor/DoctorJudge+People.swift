@@ -27,11 +27,11 @@ extension DoctorJudge {
     let admin = members.first { $0.id.hasPrefix(channel.admins[0]) }
     let name = admin.map { Self.shown($0.name) } ?? "member \(channel.admins[0])"
     let who = channel.isAdmin ? "you are" : "\(name) is"
-    let whose = channel.isAdmin ? "your" : "that laptop's"
     let names = single.map { Self.shown($0.name) }.joined(separator: ", ")
     return .warning(
       "\(who) the only admin of \(names): if that laptop is lost, nobody can make admins",
-      cure: "keep a copy of \(whose) state directory in a safe place", ["channels": names])
+      cure: "\(channel.isAdmin ? "" : "there: ")talkaround members set PEER --admin",
+      ["channels": names])
   }
 
   var names: DoctorOpinion {

@@ -169,13 +169,17 @@ public struct MemberStatus: Codable, Hashable, Sendable {
   public var lossFrom: Double
   /// True when its playback is off.
   public var deaf: Bool
+  /// `admin`, `member` or `listen-only`; null before it is admitted.
+  @Nullable public var role: String?
+  /// The classes that it may speak with: `normal`, `priority`, `peril`, `emergency`.
+  public var classes: [String]
   /// Where it is reached, as address:port; null without a session.
   @Nullable public var endpoint: String?
   /// For how many milliseconds nothing of it has come; null when nothing ever did.
   @Nullable public var silentMilliseconds: Int?
 
   private enum CodingKeys: String, CodingKey {
-    case id, name, state, deaf, endpoint
+    case id, name, state, deaf, role, classes, endpoint
     case silentMilliseconds = "silent_ms"
     case hearsMe = "hears_me"
     case iHear = "i_hear"
@@ -188,6 +192,7 @@ public struct MemberStatus: Codable, Hashable, Sendable {
   public init(
     id: String, name: String, state: State, hearsMe: Bool, iHear: Bool,
     roundTripMilliseconds: Double?, lossTo: Double, lossFrom: Double, deaf: Bool,
+    role: String? = nil, classes: [String] = [],
     endpoint: String? = nil, silentMilliseconds: Int? = nil
   ) {
     self.id = id
@@ -199,6 +204,8 @@ public struct MemberStatus: Codable, Hashable, Sendable {
     self.lossTo = lossTo
     self.lossFrom = lossFrom
     self.deaf = deaf
+    self.role = role
+    self.classes = classes
     self.endpoint = endpoint
     self.silentMilliseconds = silentMilliseconds
   }
