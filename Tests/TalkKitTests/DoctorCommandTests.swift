@@ -38,8 +38,8 @@ import Testing
       Refused(options: ["--report", "link"], code: 64, message: "no report of the doctor's"),
       Refused(options: ["--report", "."], code: 64, message: "no report of the doctor's"),
       Refused(options: ["--report", "no/file"], code: 64, message: "there is no folder no"),
-      Refused(options: ["--report="], code: 64, message: "needs the name of a file"),
-      Refused(options: ["--with="], code: 64, message: "--with needs a member's name"),
+      Refused(options: ["--report="], code: 64, message: "--report"),
+      Refused(options: ["--with="], code: 64, message: "--with"),
       Refused(options: ["--wiht", "ben"], code: 64, message: "--with"),
       Refused(options: ["ben"], code: 64, message: "takes no argument 'ben'"),
     ]

@@ -11,7 +11,6 @@ import Glibc
 final class Lab: Sendable {
   /// Its own, so that several test runs do not meet.
   let prefix: String
-  /// What makes `Tools/lab` mean this lab.
   let environment: [String: String]
 
   private let children = Children()
