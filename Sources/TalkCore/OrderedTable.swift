@@ -19,9 +19,9 @@ public struct OrderedTable<Key: Comparable, Value> {
   /// True when an insertion of a new key would be refused.
   public var isFull: Bool { entries.count >= limit }
   /// The keys in rising order.
-  public var keys: some Sequence<Key> { entries.lazy.map(\.key) }
+  public var keys: some Sequence<Key> { entries.lazy.map { $0.key } }
   /// The values in the order of their keys.
-  public var values: some Sequence<Value> { entries.lazy.map(\.value) }
+  public var values: some Sequence<Value> { entries.lazy.map { $0.value } }
   /// The valid positions for `entry(at:)` and `updateValue(at:)`.
   public var indices: Range<Int> { entries.indices }
 

@@ -235,12 +235,15 @@ package struct FloorWorld<Party: FloorParty, Sink: ObservationSink> {
 
   /// Arms the wake of a node for its party's deadline.
   mutating func arm(_ node: Int) {
-    guard let deadline = hosts[node].party.deadline, deadline != .distantFuture else { return }
+    guard let deadline = Self.deadline(&hosts[node]), deadline != .distantFuture else { return }
     let due = max(worldTime(node, deadline), clock)
     guard due < hosts[node].armed else { return }
     hosts[node].armed = due
     queue.schedule(WorldEvent(kind: .wake, node: Int32(node)), at: due)
   }
+
+  /// A party's deadline, read where the party lies: read through the array it would be copied.
+  private static func deadline(_ host: inout Host) -> Instant? { host.party.deadline }
 
   private mutating func wakeIfDue(_ event: WorldEvent) {
     let node = Int(event.node)
@@ -248,7 +251,7 @@ package struct FloorWorld<Party: FloorParty, Sink: ObservationSink> {
     hosts[node].armed = .max
     guard hosts[node].isAlive, !hosts[node].isPaused else { return }
     let time = local(node)
-    guard let deadline = hosts[node].party.deadline, deadline <= time else { return arm(node) }
+    guard let deadline = Self.deadline(&hosts[node]), deadline <= time else { return arm(node) }
     hosts[node].party.wake(now: time)
     perform(node)
     guard hosts[node].armed == clock else { return hosts[node].spins = 0 }
