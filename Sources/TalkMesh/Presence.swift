@@ -120,8 +120,10 @@ package struct Presence: Sendable {
   }
 
   /// The loop ran late by `lateness`: nobody is blamed for what we did not read in that time.
-  package mutating func excuse(_ lateness: Duration) {
-    for index in peers.indices { peers[at: index].lastHeard += lateness }
+  package mutating func excuse(_ lateness: Duration, now: Instant) {
+    for index in peers.indices {
+      peers[at: index].lastHeard = min(now, peers[at: index].lastHeard + lateness)
+    }
   }
 
   // MARK: Sending

@@ -177,7 +177,7 @@ package final class Node {
     guard lateness < Self.longAbsence else { return wakeUp(step) }
     for channel in channels.values {
       channel.floor.loopWasLate(by: lateness)
-      channel.presence.excuse(lateness)
+      channel.presence.excuse(lateness, now: step.now)
     }
   }
 
