@@ -119,7 +119,8 @@ extension Node {
           peer, isPresent && channel.peers[peer] != nil, now: step.now)
         performFloor(channel, step)
         step.record(.tell(.member(channel.id, peer)))
-      case .notice: break
+      case .notice(let peer, let isPresent):
+        presenceTone(isPresent ? .came : .left, of: peer, channel, step)
       }
     }
   }

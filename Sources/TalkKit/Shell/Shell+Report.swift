@@ -196,6 +196,7 @@ extension Shell {
       report.reason = .busy
       report.holder = holder.description
       report.name = node.nickname(of: holder, on: id)
+    case .member(let peer): report.name = node.nickname(of: peer, on: id)
     case .place(let place):
       report.reason = .busy
       report.place = place
