@@ -8,7 +8,7 @@ enum CommandTable {
       InviteCommand.command, JoinCommand.command, MembersCommand.command,
     ] + TalkCommands.commands + [
       StatusCommand.command, WatchCommand.command, DevicesCommand.command, StopCommand.command,
-    ]
+    ] + ConfigCommands.commands
 
   /// Runs a command line (without the program's name) and returns its exit code.
   static func run(_ arguments: [String], in context: Context) -> Int32 {

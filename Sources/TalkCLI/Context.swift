@@ -25,10 +25,27 @@ struct Context: Sendable {
   /// Makes the node of `run`.
   let makeNode: NodeFactory
 
+  private static let names = [
+    "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TERM", "PATH", "USER",
+    "DISPLAY", "WAYLAND_DISPLAY",
+  ]
+
+  /// This program's own file (proc(5)); empty when the system does not say.
+  static var program: String {
+    guard let path = unsafe realpath("/proc/self/exe", nil) else { return "" }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
+  }
+
+  /// Where profiles are looked for.
+  var profiles: ProfileFinder {
+    ProfileFinder(environment: environment, program: Self.program)
+  }
+
   /// The variables that concern us, from the process (getenv(3)).
   static func processEnvironment() -> [String: String] {
     var environment: [String: String] = [:]
-    for name in ["HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TERM"] {
+    for name in names {
       if let value = unsafe getenv(name) { environment[name] = unsafe String(cString: value) }
     }
     return environment

@@ -20,6 +20,7 @@ public final class NodeService: Sendable {
   /// Opens the state and takes its lock.
   public init(_ options: NodeOptions) throws(NodeServiceError) {
     self.options = options
+    try Log.configure(level: options.logLevel, file: options.logFile)
     var notices: [String] = []
     do {
       try Crypto.start()

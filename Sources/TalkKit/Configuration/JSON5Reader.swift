@@ -245,7 +245,8 @@ struct JSON5Reader {
     case "v": return "\u{b}"
     case "x": return try hexScalar(digits: 2, start)
     case "u": return try hexScalar(digits: 4, start)
-    case "0"..."9": throw problem("\\\(scalar) means no letter; write \\x and two digits", at: start)
+    case "0"..."9":
+      throw problem("\\\(scalar) means no letter; write \\x and two digits", at: start)
     case "\r":
       if peek == "\n" { advance() }
       return nil
@@ -320,7 +321,8 @@ enum JSON5Number {
       maxSplits: 1, omittingEmptySubsequences: false, whereSeparator: { $0 == "e" || $0 == "E" })
     let mantissa = parts[0].split(separator: ".", omittingEmptySubsequences: false)
     func digits(_ text: Substring) -> Bool { text.utf8.allSatisfy { (48...57).contains($0) } }
-    guard mantissa.count <= 2, mantissa.allSatisfy(digits), mantissa.contains(where: { !$0.isEmpty })
+    guard mantissa.count <= 2, mantissa.allSatisfy(digits),
+      mantissa.contains(where: { !$0.isEmpty })
     else { return false }
     // No number of several digits begins with 0, as some languages read those as octal.
     guard mantissa[0].count <= 1 || mantissa[0].first != "0" else { return false }

@@ -14,17 +14,17 @@ package struct ProfileKey: Sendable {
   /// What it is for, in whole sentences.
   package let meaning: String
   let type: ProfileType
-  let get: @Sendable (NodeOptions) -> ProfileValue
-  let set: @Sendable (inout NodeOptions, ProfileValue) -> Void
+  let pick: @Sendable (NodeOptions) -> ProfileValue
+  let put: @Sendable (inout NodeOptions, ProfileValue) -> Void
 
   /// The values that it takes, in words.
   package var values: String { type.description }
 
   /// The value where no profile and no option says otherwise.
-  package var initial: ProfileValue { get(NodeOptions()) }
+  package var initial: ProfileValue { pick(NodeOptions()) }
 
   /// The value that a node with these options uses.
-  package func value(in options: NodeOptions) -> ProfileValue { get(options) }
+  package func value(in options: NodeOptions) -> ProfileValue { pick(options) }
 
   /// The key of that name.
   package static func named(_ name: String) -> ProfileKey? { all.first { $0.name == name } }
@@ -42,9 +42,13 @@ package struct ProfileKey: Sendable {
       meaning: "The UDP port for discovery and voice. null takes 41717, or the next one that is "
         + "free.",
       type: .integer(1...65_535, orNull: true),
-      get: { $0.port.map { .integer(Int($0)) } ?? .none },
-      set: { options, value in
-        if case .integer(let port) = value { options.port = UInt16(port) } else { options.port = nil }
+      pick: { $0.port.map { .integer(Int($0)) } ?? .none },
+      put: { options, value in
+        if case .integer(let port) = value {
+          options.port = UInt16(port)
+        } else {
+          options.port = nil
+        }
       }),
     ProfileKey(
       name: "avahi", option: "--no-avahi", meaning: "Finds members over Avahi (mDNS).", type: .bool,
@@ -59,8 +63,8 @@ package struct ProfileKey: Sendable {
       type: .texts(
         form: "HOST:PORT, such as ben-laptop:41717 or [fe80::1]:41717", limit: Node.staticPeerLimit,
         check: Check.peer),
-      get: { .texts($0.staticPeers) },
-      set: { options, value in if case .texts(let all) = value { options.staticPeers = all } }),
+      pick: { .texts($0.staticPeers) },
+      put: { options, value in if case .texts(let all) = value { options.staticPeers = all } }),
     ProfileKey(
       name: "capture", option: "--capture", meaning: "Where your voice comes from.",
       type: .text(form: Check.deviceForm, check: Check.device), text: \.capture),
@@ -75,15 +79,15 @@ package struct ProfileKey: Sendable {
       name: "tones.volume", unit: "dB",
       meaning: "How loud tones are. 0 is a peak 12 dB below full scale.",
       type: .integer(NodeOptions.toneVolumes),
-      get: { .integer($0.toneVolume) },
-      set: { options, value in if case .integer(let db) = value { options.toneVolume = db } }),
+      pick: { .integer($0.toneVolume) },
+      put: { options, value in if case .integer(let db) = value { options.toneVolume = db } }),
     ProfileKey(
       name: "tones.play",
       meaning: "Which tones sound. The others are told without a sound; came and left are then not "
         + "told at all.",
       type: .words(NodeTone.allCases.map(\.rawValue)),
-      get: { .texts($0.tones.map(\.rawValue)) },
-      set: { options, value in
+      pick: { .texts($0.tones.map(\.rawValue)) },
+      put: { options, value in
         if case .texts(let all) = value { options.tones = all.compactMap(NodeTone.init) }
       }),
     ProfileKey(
@@ -91,8 +95,8 @@ package struct ProfileKey: Sendable {
       meaning: "What is logged: error is what is broken; info is also what changed; debug is also "
         + "who came and left.",
       type: .word(LogLevel.allCases.map(\.rawValue)),
-      get: { .text($0.logLevel.rawValue) },
-      set: { options, value in
+      pick: { .text($0.logLevel.rawValue) },
+      put: { options, value in
         if case .text(let word) = value, let level = LogLevel(rawValue: word) {
           options.logLevel = level
         }
@@ -101,47 +105,49 @@ package struct ProfileKey: Sendable {
 
   private init(
     name: String, option: String? = nil, unit: String = "", meaning: String, type: ProfileType,
-    get: @escaping @Sendable (NodeOptions) -> ProfileValue,
-    set: @escaping @Sendable (inout NodeOptions, ProfileValue) -> Void
+    pick: @escaping @Sendable (NodeOptions) -> ProfileValue,
+    put: @escaping @Sendable (inout NodeOptions, ProfileValue) -> Void
   ) {
     self.name = name
     self.option = option
     self.unit = unit
     self.meaning = meaning
     self.type = type
-    self.get = get
-    self.set = set
+    self.pick = pick
+    self.put = put
   }
 
   private init(
     name: String, option: String, meaning: String, type: ProfileType,
-    bool path: WritableKeyPath<NodeOptions, Bool> & Sendable
+    bool path: any WritableKeyPath<NodeOptions, Bool> & Sendable
   ) {
     self.init(
       name: name, option: option, meaning: meaning, type: type,
-      get: { .bool($0[keyPath: path]) },
-      set: { options, value in if case .bool(let yes) = value { options[keyPath: path] = yes } })
+      pick: { .bool($0[keyPath: path]) },
+      put: { options, value in if case .bool(let yes) = value { options[keyPath: path] = yes } })
   }
 
   private init(
     name: String, option: String, meaning: String, type: ProfileType,
-    text path: WritableKeyPath<NodeOptions, String> & Sendable
+    text path: any WritableKeyPath<NodeOptions, String> & Sendable
   ) {
     self.init(
       name: name, option: option, meaning: meaning, type: type,
-      get: { .text($0[keyPath: path]) },
-      set: { options, value in if case .text(let text) = value { options[keyPath: path] = text } })
+      pick: { .text($0[keyPath: path]) },
+      put: { options, value in if case .text(let text) = value { options[keyPath: path] = text } })
   }
 
   private init(
     name: String, option: String, meaning: String, type: ProfileType,
-    optionalText path: WritableKeyPath<NodeOptions, String?> & Sendable
+    optionalText path: any WritableKeyPath<NodeOptions, String?> & Sendable
   ) {
     self.init(
       name: name, option: option, meaning: meaning, type: type,
-      get: { $0[keyPath: path].map { .text($0) } ?? .none },
-      set: { options, value in
-        if case .text(let text) = value { options[keyPath: path] = text } else {
+      pick: { $0[keyPath: path].map { .text($0) } ?? .none },
+      put: { options, value in
+        if case .text(let text) = value {
+          options[keyPath: path] = text
+        } else {
           options[keyPath: path] = nil
         }
       })

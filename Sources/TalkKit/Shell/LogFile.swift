@@ -1,0 +1,71 @@
+import Glibc
+
+/// Where log lines go: a descriptor, or a file that is kept small. For one thread at a time.
+struct LogFile {
+  /// When a file is this long, it becomes `FILE.1` and a new one is begun, in bytes.
+  static let sizeLimit = 256 * 1_024
+
+  /// The file's path; nil for standard error as it is.
+  let path: String?
+  private var size = 0
+
+  /// Standard error as the process has it.
+  static let standardError = LogFile(path: nil)
+
+  private init(path: String?) { self.path = path }
+
+  /// Opens the file at `path` for appending, and makes it the process's standard error, so that the
+  /// last words of a crash land there too. Throws what is wrong with the path.
+  static func open(_ path: String) throws(NodeServiceError) -> LogFile {
+    var file = LogFile(path: path)
+    try file.begin()
+    return file
+  }
+
+  private mutating func begin() throws(NodeServiceError) {
+    guard let path else { return }
+    let flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+    let number = unsafe Glibc.open(path, flags, mode_t(0o600))
+    guard number >= 0 else {
+      let reason = errno
+      let cure =
+        reason == ELOOP ? "is a symbolic link; name the file itself" : SystemText.of(reason)
+      throw reason == EACCES || reason == EPERM
+        ? .noPermission("\(path): \(cure); check its owner and mode")
+        : .usage("\(path): \(cure); name another --log FILE")
+    }
+    defer { close(number) }
+    var info = stat()
+    guard unsafe fstat(number, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
+      throw .usage("\(path): is no plain file; name another --log FILE")
+    }
+    size = Int(info.st_size)
+    // Not closed on exec(3), as standard error never is.
+    guard dup2(number, STDERR_FILENO) >= 0 else {
+      throw .unavailable("\(path): \(SystemText.of(errno))")
+    }
+  }
+
+  /// Writes a line; a full disk or a reader that has gone costs the line, nothing else.
+  mutating func write(_ line: [UInt8]) {
+    if path != nil, size + line.count > Self.sizeLimit { turn() }
+    var used = 0
+    while used < line.count {
+      let put = unsafe line.withUnsafeBytes { buffer in
+        unsafe Glibc.write(STDERR_FILENO, buffer.baseAddress! + used, buffer.count - used)
+      }
+      if put < 0, errno == EINTR { continue }
+      guard put > 0 else { return }
+      used += put
+      size += put
+    }
+  }
+
+  /// Begins a new file; the full one takes the place of the one before.
+  private mutating func turn() {
+    guard let path else { return }
+    size = 0
+    guard unsafe rename(path, "\(path).1") == 0 else { return }
+    do { try begin() } catch { return }
+  }
+}
