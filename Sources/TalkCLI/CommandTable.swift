@@ -4,7 +4,7 @@ import TalkKit
 enum CommandTable {
   /// In the order of the help.
   static let commands: [Command] =
-    [ScreenCommand.command, RunCommand.command] + ChannelCommands.commands + [
+    [ScreenCommand.command, StartCommand.command, RunCommand.command] + ChannelCommands.commands + [
       InviteCommand.command, JoinCommand.command, MembersCommand.command,
     ] + TalkCommands.commands + [
       StatusCommand.command, WatchCommand.command, DevicesCommand.command, StopCommand.command,

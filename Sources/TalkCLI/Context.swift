@@ -82,16 +82,20 @@ struct Context: Sendable {
 
   /// Connects to the node that the global options name.
   func connect(_ invocation: Invocation) throws(CommandError) -> ControlClient {
-    let path: String
-    do {
-      path = try ControlPath.resolve(state: invocation.state, environment: environment)
-    } catch {
-      throw CommandError(NodeServiceError(error))
-    }
+    let path = try socketPath(invocation)
     do {
       return try ControlClient(path: path)
     } catch {
       throw CommandError(error)
+    }
+  }
+
+  /// Where the node that the global options name has its control socket.
+  func socketPath(_ invocation: Invocation) throws(CommandError) -> String {
+    do {
+      return try ControlPath.resolve(state: invocation.state, environment: environment)
+    } catch {
+      throw CommandError(NodeServiceError(error))
     }
   }
 }

@@ -27,6 +27,7 @@ extension Node {
       return
     }
     channel.window.admitted()
+    channel.nicknames[peer] = introduction.nickname
     rosterChanged(channel, [peer], step)
     sessions.accept(pending, now: step.now, slab: step.slab)
     step.record(.tell(.admitted(channel.id, peer)))

@@ -14,6 +14,9 @@ enum ChannelCommands {
     let name = JSONValue.string(invocation.argument ?? "")
     let channel = try client.ask(.channelCreate, ["name": name], as: ChannelStatus.self)
     context.print("made \(DisplayText.name(channel.name)) (\(DisplayText.name(channel.id)))")
+    if let notice = cutNotice(wanted: invocation.argument ?? "", got: channel.name) {
+      context.tell(notice)
+    }
     context.tell("Let others in: talkaround invite")
     return ExitCode.ok
   }
@@ -58,6 +61,11 @@ enum ChannelCommands {
     _ = try client.ask(.channelLeave, channelParameter(invocation.argument))
     context.print("left \(DisplayText.name(invocation.argument ?? ""))")
     return ExitCode.ok
+  }
+
+  /// Says what a channel's name became, where that is not what was wanted.
+  static func cutNotice(wanted: String, got name: String) -> String? {
+    wanted == name ? nil : RunOptions.cutNotice("the channel's name", name)
   }
 
   /// The parameter `channel`, where one was named.

@@ -27,6 +27,14 @@ enum RunCommand {
   ) throws(CommandError) -> NodeOptions {
     var options = try RunOptions(invocation, context).options
     options.headless = options.headless || !context.isInteractive
+    // Lines of the log would tear the screen.
+    if !options.headless, options.logFile == nil, isatty(context.error) == 1 {
+      do throws(NodeServiceError) {
+        options.logFile = try StateFolder.path(invocation.state, context.environment) + "/log"
+      } catch {
+        throw CommandError(error)
+      }
+    }
     return options
   }
 
@@ -57,13 +65,32 @@ enum RunCommand {
       }
     }
     if let client = try connect(outcome, invocation, context) {
-      var screen = Screen(client: client, context: context, signals: signals)
-      _ = screen.run()
+      do throws(CommandError) {
+        try view(client, context, signals)
+      } catch {
+        node.stop()
+        thread.join()
+        throw error
+      }
     }
     node.stop()
     thread.join()
     if let error = outcome.error { throw CommandError(error) }
     return ExitCode.ok
+  }
+
+  /// The first run's questions, where there is no channel, and the screen.
+  private static func view(
+    _ client: ControlClient, _ context: Context, _ signals: SignalPipe
+  ) throws(CommandError) {
+    var message = ""
+    switch try AttachFirstRun.run(client, context, signals) {
+    case .leave: return
+    case .screen(let text): message = text
+    case nil: break
+    }
+    var screen = Screen(client: client, context: context, signals: signals, message: message)
+    _ = screen.run()
   }
 
   /// Connects once the node serves; nil when it ended before.

@@ -29,10 +29,12 @@ struct Screen {
   /// True when something may wait in our own buffer, where poll(2) does not see it.
   private var moreWaits = false
 
-  init(client: ControlClient, context: Context, signals: SignalPipe) {
+  /// A view that opens with `message` at its foot.
+  init(client: ControlClient, context: Context, signals: SignalPipe, message: String = "") {
     self.client = client
     self.context = context
     self.signals = signals
+    model.tell(message)
   }
 
   /// The signals that the view waits for.

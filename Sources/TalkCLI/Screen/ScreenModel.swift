@@ -32,6 +32,9 @@ struct ScreenModel {
   /// The channel to talk on.
   var channel: ChannelStatus? { report?.channels.first { $0.current } }
 
+  /// Shows a message at the foot, until another takes its place.
+  mutating func tell(_ text: String) { message = text }
+
   /// Takes a whole status.
   mutating func take(_ report: StatusReport) {
     self.report = report

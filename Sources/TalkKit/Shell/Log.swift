@@ -12,9 +12,15 @@ package enum Log {
   private nonisolated(unsafe) static var limit = LogLevel.info
 
   /// Says where lines go and which: for the whole process.
-  static func configure(level: LogLevel, file path: String?) throws(NodeServiceError) {
+  static func configure(
+    level: LogLevel, file path: String?, takesStandardError: Bool
+  ) throws(NodeServiceError) {
     let opened: LogFile
-    if let path { opened = try LogFile.open(path) } else { opened = .standardError }
+    if let path {
+      opened = try LogFile.open(path, takesStandardError: takesStandardError)
+    } else {
+      opened = .standardError
+    }
     lock.withLock {
       unsafe limit = level
       unsafe file = opened

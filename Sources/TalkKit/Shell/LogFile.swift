@@ -7,17 +7,24 @@ struct LogFile {
 
   /// The file's path; nil for standard error as it is.
   let path: String?
+  private let takesStandardError: Bool
+  private var descriptor = STDERR_FILENO
   private var size = 0
 
   /// Standard error as the process has it.
-  static let standardError = LogFile(path: nil)
+  static let standardError = LogFile(path: nil, takesStandardError: false)
 
-  private init(path: String?) { self.path = path }
+  private init(path: String?, takesStandardError: Bool) {
+    self.path = path
+    self.takesStandardError = takesStandardError
+  }
 
-  /// Opens the file at `path` for appending, and makes it the process's standard error, so that the
-  /// last words of a crash land there too. Throws what is wrong with the path.
-  static func open(_ path: String) throws(NodeServiceError) -> LogFile {
-    var file = LogFile(path: path)
+  /// Opens the file at `path` for appending. Where nobody looks it becomes the process's standard
+  /// error too, so that the last words of a crash land there. Throws what is wrong with the path.
+  static func open(
+    _ path: String, takesStandardError: Bool
+  ) throws(NodeServiceError) -> LogFile {
+    var file = LogFile(path: path, takesStandardError: takesStandardError)
     try file.begin()
     return file
   }
@@ -34,16 +41,22 @@ struct LogFile {
         ? .noPermission("\(path): \(cure); check its owner and mode")
         : .usage("\(path): \(cure); name another --log FILE")
     }
-    defer { close(number) }
     var info = stat()
     guard unsafe fstat(number, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
+      close(number)
       throw .usage("\(path): is no plain file; name another --log FILE")
     }
     size = Int(info.st_size)
-    // Not closed on exec(3), as standard error never is.
-    guard dup2(number, STDERR_FILENO) >= 0 else {
-      throw .unavailable("\(path): \(SystemText.of(errno))")
+    guard takesStandardError else {
+      if descriptor != STDERR_FILENO { close(descriptor) }
+      descriptor = number
+      return
     }
+    // Standard error is never closed on exec(3), and so is this one not.
+    let isTaken = dup2(number, STDERR_FILENO) >= 0
+    let reason = errno
+    close(number)
+    guard isTaken else { throw .unavailable("\(path): \(SystemText.of(reason))") }
   }
 
   /// Writes a line; a full disk or a reader that has gone costs the line, nothing else.
@@ -52,7 +65,7 @@ struct LogFile {
     var used = 0
     while used < line.count {
       let put = unsafe line.withUnsafeBytes { buffer in
-        unsafe Glibc.write(STDERR_FILENO, buffer.baseAddress! + used, buffer.count - used)
+        unsafe Glibc.write(descriptor, buffer.baseAddress! + used, buffer.count - used)
       }
       if put < 0, errno == EINTR { continue }
       guard put > 0 else { return }

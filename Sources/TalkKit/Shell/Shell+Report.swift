@@ -103,7 +103,10 @@ extension Shell {
         + "another --state DIR"
       Log.error(text)
       publish(.error(ErrorEvent(reason: .copiedIdentity, message: text)))
-    case .channels: for (id, _) in node.channelNames { tellService(id) }
+    case .channels:
+      let ids = node.channelNames.map(\.id)
+      loggedPresent = loggedPresent.filter { ids.contains($0.key.channel) }
+      for id in ids { tellService(id) }
     }
   }
 

@@ -169,6 +169,7 @@ final class Shell {
     server?.close()
     sound.close()
     writer.close()
+    Log.line("stopped")
   }
 
   /// Ends the loop after this input.
@@ -291,7 +292,7 @@ final class Shell {
     case .collision: input { self.node.renewServiceRecord($0) }
     case .status(let status):
       avahiState = status == .running ? "running" : "down"
-      Log.line(status.description, status == .running ? .info : .error)
+      Log.line(status.description, [.running, .registering].contains(status) ? .info : .error)
       publish(
         .discovery(
           DiscoveryEvent(
