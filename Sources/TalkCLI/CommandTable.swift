@@ -14,10 +14,13 @@ enum CommandTable {
   static func run(_ arguments: [String], in context: Context) -> Int32 {
     do throws(CommandError) {
       switch try ArgumentParser(commands: commands).parse(arguments) {
-      case .run(let invocation): return try invocation.command.body(invocation, context)
+      case .run(let invocation):
+        let code = try invocation.command.body(invocation, context)
+        if code != ExitCode.ok { return code }
       case .help(let words): context.print(HelpText(commands: commands).text(for: words))
       case .version: context.print("talkaround \(TalkaroundVersion.text)")
       }
+      if let error = context.outputFailure.error { throw error }
       return ExitCode.ok
     } catch {
       context.tell("talkaround: \(DisplayText.line(error.message))")

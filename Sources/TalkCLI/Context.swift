@@ -1,4 +1,5 @@
 import Glibc
+import TalkCore
 import TalkKit
 
 /// A node as `talkaround run` drives it.
@@ -54,8 +55,19 @@ struct Context: Sendable {
   /// True when a person can both see the results and answer.
   var isInteractive: Bool { isatty(input) == 1 && isatty(output) == 1 }
 
+  /// What became of results that could not be written.
+  let outputFailure = OutputFailure()
+
   /// Writes a line of results.
-  func print(_ line: String) { Self.write(Array("\(line)\n".utf8), to: output) }
+  func print(_ line: String) { put(Array("\(line)\n".utf8)) }
+
+  /// Writes results as they are; false when they could not be written.
+  @discardableResult
+  func put(_ bytes: [UInt8]) -> Bool {
+    let isWritten = Self.write(bytes, to: output)
+    if !isWritten { outputFailure.note(errno) }
+    return isWritten
+  }
 
   /// Writes a line for the person.
   func tell(_ line: String) { Self.write(Array("\(line)\n".utf8), to: error) }
@@ -97,5 +109,27 @@ struct Context: Sendable {
     } catch {
       throw CommandError(NodeServiceError(error))
     }
+  }
+}
+
+/// Whether results could be written: a command that says nothing must not end with 0.
+final class OutputFailure: Sendable {
+  private let lock = Lock()
+  private nonisolated(unsafe) var number: Int32 = 0
+
+  /// Keeps the first failure.
+  func note(_ number: Int32) {
+    lock.withLock {
+      if unsafe self.number == 0 { unsafe self.number = number }
+    }
+  }
+
+  /// The error to end with. A reader that has enough closes its pipe: that is none.
+  var error: CommandError? {
+    let number = lock.withLock { unsafe self.number }
+    guard number != 0, number != EPIPE else { return nil }
+    return CommandError(
+      message: "standard output: \(unsafe String(cString: strerror(number))); "
+        + "the results are not whole", exitCode: ExitCode.output)
   }
 }

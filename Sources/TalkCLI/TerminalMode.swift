@@ -7,7 +7,7 @@ struct TerminalMode {
   enum Mode {
     /// Lines as ever, but what is typed does not show.
     case noEcho
-    /// Every key at once, without an echo; what was typed ahead is kept.
+    /// Every key at once, without an echo.
     case keys
     /// Every key at once, without an echo; the alternate screen, without a cursor.
     case screen
@@ -45,7 +45,8 @@ struct TerminalMode {
       settings.c_iflag &= ~tcflag_t(IXON | ICRNL)
       settings.c_oflag &= ~tcflag_t(OPOST)
     }
-    _ = unsafe tcsetattr(descriptor, mode == .keys ? TCSADRAIN : TCSAFLUSH, &settings)
+    // What was typed ahead is kept, but for what might be a secret.
+    _ = unsafe tcsetattr(descriptor, mode == .noEcho ? TCSAFLUSH : TCSADRAIN, &settings)
     if mode == .screen { Context.write(Array(Self.enter.description.utf8), to: output) }
   }
 

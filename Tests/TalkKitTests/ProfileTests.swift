@@ -45,7 +45,8 @@ import Testing
         "{ port: 0x10000 }",
         "p:1:9: port: it must be a whole number from 1 to 65535, or null, not 0x10000"),
       Wrong(
-        "{ port: 1.5 }", "p:1:9: port: it must be a whole number from 1 to 65535, or null, not 1.5"),
+        "{ port: 1.5 }",
+        "p:1:9: port: it must be a whole number from 1 to 65535, or null, not 1.5"),
       Wrong(
         "{ port: '1' }",
         "p:1:9: port: it must be a whole number from 1 to 65535, or null, not a text"),

@@ -70,8 +70,8 @@ struct AttachTerminal {
     return .letter(letter)
   }
 
-  /// Asks for a line; empty lines are asked again. Nil at the wish to leave. What is hidden does not
-  /// show, and may come in several lines of one paste.
+  /// Asks for a line; empty lines are asked again. Nil at the wish to leave. What is hidden does
+  /// not show, and may come in several lines of one paste.
   mutating func line(_ prompt: String, hidden: Bool = false) -> String? {
     show(prompt)
     var text = ""

@@ -79,7 +79,7 @@ enum ChannelCommands {
     lines: (Value) -> [String]
   ) throws(CommandError) -> Int32 {
     if invocation.has("--json") {
-      Context.write(answer + [UInt8(ascii: "\n")], to: context.output)
+      context.put(answer + [UInt8(ascii: "\n")])
       return ExitCode.ok
     }
     guard let value = JSONLine.decode(type, answer) else {

@@ -49,7 +49,7 @@ enum ConfigCommands {
   private static let reference = Command(
     "config reference", summary: "print what every key of a profile means, as Markdown"
   ) { _, context throws(CommandError) in
-    Context.write(Array(ProfileReference.article.utf8), to: context.output)
+    context.put(Array(ProfileReference.article.utf8))
     return ExitCode.ok
   }
 }

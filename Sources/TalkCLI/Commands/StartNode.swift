@@ -119,8 +119,10 @@ struct StartNode {
       code = StartProcess.wait(node.process)
       return code == nil
     }
-    if let client { return .started(client) }
-    // Two that start at once: one of them won, and both have what they wanted.
+    // Two that start at once: one of the nodes wins.
+    if let client {
+      return client.nodeProcess == node.process ? .started(client) : .running(client)
+    }
     if code == ExitCode.busy, let client = try wait(for: 2_000, while: { true }) {
       return .running(client)
     }

@@ -23,21 +23,18 @@ enum StartProcess {
     defer { close(child.words) }
     var output: [UInt8] = []
     let deadline = now() + milliseconds
-    var isOpen = true
-    while isOpen {
-      let left = Int64(deadline) - Int64(now())
-      guard left > 0 else {
-        kill(child.process, SIGKILL)
-        _ = wait(child.process, forEver: true)
-        return nil
-      }
+    while now() < deadline {
+      let code = wait(child.process)
       var polled = pollfd(fd: child.words, events: Int16(POLLIN), revents: 0)
-      guard unsafe poll(&polled, 1, Int32(left)) > 0 else { continue }
-      isOpen = read(child.words, &output)
+      // Once it has ended only what it left is read: its own children may keep the pipe open.
+      let ready = unsafe poll(&polled, 1, code == nil ? 20 : 0) > 0
+      let hasMore = ready && read(child.words, &output)
+      guard let code, !hasMore else { continue }
+      return Outcome(code: code, output: String(decoding: output.prefix(4_096), as: UTF8.self))
     }
-    return Outcome(
-      code: wait(child.process, forEver: true) ?? -1,
-      output: String(decoding: output.prefix(4_096), as: UTF8.self))
+    kill(child.process, SIGKILL)
+    _ = wait(child.process, forEver: true)
+    return nil
   }
 
   /// Starts `words[0]`, a path, in a session of its own: it outlives us and our terminal. Its

@@ -14,7 +14,8 @@ struct Newcomers {
 
   private var told: Set<MemberKey> = []
 
-  /// The number of this newcomer, from 1, if it is to be told of; nil when it was, or too many were.
+  /// The number of this newcomer, from 1, if it is to be told of; nil when it was, or too many
+  /// were.
   mutating func firstToTell(_ peer: PeerID, on channel: ChannelID) -> Int? {
     guard told.count < Self.limit,
       told.insert(MemberKey(channel: channel, peer: peer)).inserted
