@@ -10,14 +10,14 @@ extension FloorMachine {
     let asker = FloorAudience.peer(request.requester)
     guard let record else {
       guard request.spread != .forwarded else { return }
-      emit(.send(.none(request: request.request, highestTurn: highestTurn), to: asker))
+      emit(.send(.none(request: request.request, highestTurn: highestHeard), to: asker))
       return
     }
     if isLive(record, now: now) {
       answerLive(request, record, now: now)
       return
     }
-    guard isSampled(request.request), request.spread != .forwarded else { return }
+    guard isSampled(request), request.spread != .forwarded else { return }
     if record.talking {
       // Lapsed here: we have heard no talker for a lease, if we were up that long.
       guard now - started >= timers.lease else { return }
@@ -29,9 +29,9 @@ extension FloorMachine {
     }
     let keeper = record.token.id.holder
     if keeper == request.requester {
-      emit(.send(.none(request: request.request, highestTurn: highestTurn), to: asker))
+      emit(.send(.none(request: request.request, highestTurn: highestHeard), to: asker))
     } else if members[keeper]?.present != true {
-      emit(.send(.unreached(request: request.request, highestTurn: highestTurn), to: asker))
+      emit(.send(.unreached(request: request.request, highestTurn: highestHeard), to: asker))
     } else {
       forward(request, to: keeper, now: now)
     }
@@ -49,7 +49,7 @@ extension FloorMachine {
             token: record.token, talking: true, chain: record.chain, queue: queue.entries),
           to: asker))
     case .everyone:
-      guard isSampled(request.request) else { return }
+      guard isSampled(request) else { return }
       emit(
         .send(
           .alive(
@@ -58,35 +58,6 @@ extension FloorMachine {
       guard holder != request.requester else { return }
       forward(request, to: holder, now: now)
     case .forwarded: break
-    }
-  }
-
-  /// Passes a request on once; if no answer comes back in time the asker is told.
-  private mutating func forward(_ request: FloorRequest, to keeper: PeerID, now: Instant) {
-    guard request.spread == .everyone, forwards.count < 32,
-      !forwards.contains(where: {
-        $0.request == request.request && $0.requester == request.requester
-      })
-    else { return }
-    forwards.append(
-      Forward(
-        request: request.request, requester: request.requester,
-        until: now + timers.forwardWait))
-    var passed = request
-    passed.spread = .forwarded
-    emit(.send(.request(passed), to: .peer(keeper)))
-  }
-
-  /// Tells askers whose forwarded request nobody answered.
-  mutating func wakeForwards(now: Instant) {
-    let late = forwards.filter { $0.until <= now }
-    forwards.removeAll { $0.until <= now }
-    for forward in late {
-      guard let record, !record.talking else { continue }
-      emit(
-        .send(
-          .unreached(request: forward.request, highestTurn: highestTurn),
-          to: .peer(forward.requester)))
     }
   }
 
@@ -102,10 +73,21 @@ extension FloorMachine {
       local = .talking(talking)
       return
     }
-    guard case .asking(var asking) = local, asking.claim != nil else { return }
+    guard case .asking(var asking) = local else { return }
+    if case .vacant(asking.request, _, _) = message, asking.queuedPlace != nil,
+      record.map({ isLive($0, now: now) }) != true
+    {
+      // The holder whom others heard for us is gone: its queue means nothing any more.
+      asking.queuedPlace = nil
+      asking.placeUntil = nil
+      asking.claim = Claim(until: now + timers.claimWindow)
+    }
+    guard asking.claim != nil else { return }
     func note(_ turn: UInt64) {
       guard turn <= highestTurn + Self.turnJumpLimit else { return }
       asking.claim!.highestTurn = max(asking.claim!.highestTurn, turn)
+      // The reserve above it is on the disk before the window is over.
+      noteTurn(turn)
     }
     switch message {
     case .none(asking.request, let turn), .unreached(asking.request, let turn):
@@ -117,9 +99,13 @@ extension FloorMachine {
       if record?.talking != true || record?.lapsed == true { asking.claim!.answered = true }
     case .alive(asking.request, let token, let age):
       guard over.overSince(token.id) == nil, !overrides(asking, now: now) else { break }
-      let left = timers.lease - .milliseconds(Int(age))
-      asking.claim!.until = max(asking.claim!.until, now + max(left, .zero))
+      // Somebody is there: the press is not unheard, however long the talker goes on. What the
+      // member says once its lease has ended too is asked for when that is.
+      let left = max(timers.lease - .milliseconds(Int(age)), .zero)
+      asking.claim!.until = max(asking.claim!.until, now + left)
       asking.claim!.answered = false
+      asking.claim!.windows = 0
+      asking.nextSend = min(asking.nextSend, now + left + .milliseconds(1))
     default: return
     }
     local = .asking(asking)
@@ -132,6 +118,10 @@ extension FloorMachine {
   /// The window of our claim is over.
   mutating func endClaimWindow(now: Instant) {
     guard case .asking(var asking) = local, var claim = asking.claim else { return }
+    guard hasQuorum else {
+      giveUp(asking, .minority, now: now)
+      return
+    }
     let live = record.map { isLive($0, now: now) } == true
     let overridden = overrides(asking, now: now)
     if claim.answered || (overridden && hearsUs(now: now)), !live || overridden {
@@ -141,8 +131,7 @@ extension FloorMachine {
     }
     claim.windows += 1
     guard claim.windows < timers.windowsUnheard || live else {
-      local = .quiet
-      emit(.unheard(presentCount == 0 ? .alone : .noAnswer))
+      giveUp(asking, presentCount == 0 ? .alone : .noAnswer, now: now)
       return
     }
     claim.until = now + timers.claimWindow
@@ -202,7 +191,7 @@ extension FloorMachine {
           .stale(
             token: token, idle: !isLive(record, now: now),
             age: age(of: over.overSince(token.id) ?? record.lastHeard, now: now),
-            highestTurn: highestTurn), to: .peer(sender)))
+            highestTurn: highestHeard), to: .peer(sender)))
     }
   }
 
@@ -211,22 +200,30 @@ extension FloorMachine {
   mutating func receiveStale(
     _ token: Token, idle: Bool, highestTurn turn: UInt64, now: Instant
   ) {
-    guard case .talking(var talking) = local, talking.token.id == token.id, let current = record,
+    guard case .talking(let talking) = local, talking.token.id == token.id,
       turn <= highestTurn + Self.turnJumpLimit
     else { return }
-    guard idle else {
-      if talking.fencedUntil != nil { endOwnBurst(talking, .lost, now: now) }
-      return
+    if idle {
+      renumber(talking, above: turn, now: now)
+    } else if talking.fencedUntil != nil {
+      endOwnBurst(talking, .lost, now: now)
     }
-    guard let next = newTurn(above: turn) else { return }
-    var renewed = token
+  }
+
+  /// Goes on under a turn above `turn`, by a grant to ourselves that every listener follows.
+  mutating func renumber(_ talking: Talking, above turn: UInt64, now: Instant) {
+    guard let current = record, let next = newTurn(above: turn) else { return }
+    var talking = talking
+    let old = talking.token
+    var renewed = old
     renewed.id.turn = next
-    let chain = extend(current.chain, from: token, to: renewed, request: talking.request)
-    over.insert(token.id, at: now)
+    let chain = extend(current.chain, from: old, to: renewed, request: talking.request)
+    over.insert(old.id, at: now)
     record!.token = renewed
     record!.chain = chain
-    record!.previous = token
+    record!.previous = old
     noteTurn(next)
+    ownTurn = next
     talking.token = renewed
     talking.fencedUntil = nil
     local = .talking(talking)

@@ -93,14 +93,27 @@ extension FloorMachine {
   mutating func adopt(
     _ next: Token, talking: Bool, chain: [Grant], firstHand: Bool, verdict: Verdict, now: Instant
   ) {
+    if let current = record, talking, current.isRenumbered(as: next, by: verdict) {
+      over.insert(current.token.id, at: now)
+      record!.token = next
+      record!.chain = chain
+      record!.previous = current.token
+      record!.lastHeard = now
+      noteTurn(next.id.turn)
+      emit(.talkerRenumbered(current.token, to: next))
+      return
+    }
     let previous = record?.token ?? next
     retireRecord(now: now, cut: verdict == .preempts)
     record = Record(
       token: next, talking: talking, chain: chain, previous: previous, lastHeard: now, since: now,
-      confirmed: firstHand)
+      limitStart: limitStart(of: next.id, now: now), confirmed: firstHand)
     noteTurn(next.id.turn)
     nextHeartbeat = nil
-    if talking { emit(.talker(next)) }
+    if talking {
+      exchange.begin(next.id, hangTime: timers.hangTime, now: now)
+      emit(.talker(next))
+    }
     if case .asking(var asking) = local {
       asking.claim = nil
       asking.sends = asking.queuedPlace == nil ? 0 : asking.sends
@@ -115,6 +128,7 @@ extension FloorMachine {
     guard let record else { return }
     over.insert(record.token.id, at: now)
     repeats.removeAll { $0.token == record.token.id }
+    if record.talking, !record.lapsed { talkEnds(record, now: now) }
     if record.token.id.holder == me {
       if case .talking(let talking) = local, talking.token.id == record.token.id {
         lastBurst = (talking.limitStart, now)
@@ -142,11 +156,16 @@ extension FloorMachine {
     guard var current = record, current.talking, !current.lapsed,
       current.token.id.holder != me
     else { return }
-    let overLimit = now >= current.since + timers.talkLimit + timers.limitGrace
+    let overLimit = isOverLimit(current, now: now)
     guard overLimit || now >= current.lastHeard + timers.lease else { return }
+    talkEnds(current, now: overLimit ? now : current.lastHeard)
     current.lapsed = true
     record = current
     emit(.talkerDone(current.token, lastFrame: .max))
+    tellForwardedOfLapse()
+    if !current.confirmed, current.chain.last?.from.id.holder == me {
+      reclaimAt = now + timers.reclaim
+    }
     guard case .asking(var asking) = local else { return }
     // Successors claim in the order of the queue, so that one of them speaks, not all.
     let place = asking.queuedPlace ?? 0
@@ -157,9 +176,66 @@ extension FloorMachine {
     local = .asking(asking)
   }
 
+  /// True when a turn may be: no more than the limit above all that we know. One that is further
+  /// off is believed in steps, one for each frame's time: a member who was told a lie that we were
+  /// not talks on far above us and is heard from its next frame on, and yet no lie uses up turns
+  /// faster than that.
+  mutating func believes(_ turn: UInt64, now: Instant) -> Bool {
+    guard record != nil, turn > highestTurn + Self.turnJumpLimit else { return true }
+    if let lastJump, now - lastJump < timers.jumpStep { return false }
+    lastJump = now
+    noteTurn(highestTurn + Self.turnJumpLimit)
+    return false
+  }
+
+  /// The token under which we use a grant: its own, or one above our earlier turns, granted to
+  /// ourselves, when the granter did not know of those (S7). Nil while the disk has no such turn.
+  func risen(_ token: Token, _ chain: [Grant], request: UInt64) -> (Token, [Grant])? {
+    guard token.id.turn <= ownTurn else { return (token, chain) }
+    var risen = token
+    risen.id.turn = highestTurn + 1
+    guard risen.id.turn <= reserved else { return nil }
+    return (risen, extend(chain, from: token, to: risen, request: request))
+  }
+
+  // MARK: The talk limit and the exchange
+
+  /// True when the talker of record goes on beyond the limit and its grace.
+  func isOverLimit(_ record: Record, now: Instant) -> Bool {
+    now > record.limitStart + timers.talkLimit + timers.limitGrace
+  }
+
+  /// Since when the limit counts for a talker that begins now: taps in a row count as one burst,
+  /// whatever the talker's own machine says.
+  func limitStart(of token: TokenID, now: Instant) -> Instant {
+    guard let lastTalk, lastTalk.holder == token.holder, lastTalk.seat == token.seat,
+      now - lastTalk.end <= timers.limitMemoryOfListeners
+    else { return now }
+    return now - (lastTalk.end - lastTalk.limitStart)
+  }
+
+  /// True when a talker begins anew though its taps have used up the limit. While it goes on, the
+  /// pause that would give it a new one has not begun.
+  mutating func evadesLimit(_ token: TokenID, now: Instant) -> Bool {
+    guard now > limitStart(of: token, now: now) + timers.talkLimit + timers.limitGrace else {
+      return false
+    }
+    lastTalk!.limitStart = limitStart(of: token, now: now)
+    lastTalk!.end = now
+    return true
+  }
+
+  /// A talker is done here, for whatever reason.
+  mutating func talkEnds(_ record: Record, now: Instant) {
+    exchange.end(now: now)
+    let id = record.token.id
+    lastTalk = (id.holder, id.seat, record.limitStart, now)
+  }
+
   /// Raises the highest turn seen, and the reserve on disk with it.
   mutating func noteTurn(_ turn: UInt64) {
     highestTurn = max(highestTurn, turn)
+    highestHeard = max(highestHeard, turn)
     reserveAhead()
   }
 
@@ -175,9 +251,35 @@ extension FloorMachine {
     let next = max(highestTurn, turn) + 1
     guard next <= Token.turnLimit, turn <= highestTurn + Self.turnJumpLimit else { return nil }
     guard next <= reserved else {
-      noteTurn(next - 1)
+      highestTurn = next - 1
+      reserveAhead()
+      lacksTurn = true
       return nil
     }
     return next
+  }
+
+  /// Asks again for a reserve that failed, and does what waited for one.
+  mutating func wakeReserve(now: Instant) {
+    if let retry = reserveRetry, retry <= now {
+      reserveRetry = nil
+      reserveAhead()
+    }
+    guard lacksTurn, highestTurn < reserved else { return }
+    lacksTurn = false
+    if case .asking(let asking) = local, let above = asking.readyAbove {
+      startOwnBurst(asking, now: now, above: above)
+    } else if let record, isHolderOrKeeper, !record.talking {
+      _ = grantNext(now: now)
+    }
+  }
+}
+
+extension FloorMachine.Record {
+  /// True when `next` is this burst under another turn: its holder has granted it to itself, as at
+  /// the end of a partition. Decoder, jitter and limit go on.
+  func isRenumbered(as next: Token, by verdict: FloorMachine.Verdict) -> Bool {
+    verdict == .succeeds && talking && !lapsed && next.id.holder == token.id.holder
+      && next.id.seat == token.id.seat && next.floorClass == token.floorClass
   }
 }

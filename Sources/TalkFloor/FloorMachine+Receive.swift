@@ -9,7 +9,9 @@ extension FloorMachine {
     turn: UInt64, seat: UInt16, floorClass: FloorClass, from sender: PeerID, now: Instant
   ) -> Token? {
     fenceIfStalled(now: now)
-    lapseIfDue(now: now)
+    // Late voice of the talker of record resumes it; there is no lapse to be told.
+    let isOfRecord = record.map { $0.token.id.turn == turn && $0.token.id.holder == sender } == true
+    if !isOfRecord { lapseIfDue(now: now) }
     let token = Token(
       id: TokenID(turn: turn, holder: sender, seat: seat), floorClass: floorClass)
     return hearsTalker(token, chain: [], now: now) ? token : nil
@@ -20,10 +22,14 @@ extension FloorMachine {
     guard token.id.holder != me else { return false }
     if let current = record, current.token.id == token.id {
       guard current.talking, current.token.floorClass == token.floorClass else { return false }
-      guard now <= current.since + timers.talkLimit + timers.limitGrace else { return false }
+      guard !isOverLimit(current, now: now) else {
+        talkEnds(current, now: now)
+        return false
+      }
       confirm(now: now)
       return true
     }
+    guard !evadesLimit(token.id, now: now), believes(token.id.turn, now: now) else { return false }
     let verdict = judge(token, talking: true, chain: chain, now: now)
     if verdict != .refused {
       adopt(
@@ -31,16 +37,29 @@ extension FloorMachine {
       return true
     }
     if case .talking(let talking) = local, over.overSince(token.id) == nil,
-      members[token.id.holder]?.may(token.floorClass) == true,
-      token.id.turn <= highestTurn + Self.turnJumpLimit, outranks(token, talking.token)
+      members[token.id.holder]?.may(token.floorClass) == true
     {
-      // Two holders hear each other and this one is ahead: we stop within this frame.
-      adopt(token, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
-      emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
-      return true
+      return meetRival(token, talking, now: now)
     }
     objectIfStale(token, now: now)
     return false
+  }
+
+  /// Two holders hear each other: true when the other one is ahead, and we have stopped.
+  private mutating func meetRival(_ rival: Token, _ talking: Talking, now: Instant) -> Bool {
+    guard outranks(rival, talking.token) else {
+      // We stay by our class; whoever took our turn for over must see a higher one to believe it.
+      if isAhead(rival.id, of: talking.token.id) {
+        renumber(talking, above: rival.id.turn, now: now)
+      } else {
+        objectIfStale(rival, now: now)
+      }
+      return false
+    }
+    // We stop within this frame.
+    adopt(rival, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
+    emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
+    return true
   }
 
   /// The talker of record was heard at first hand: its lease starts again, and a lapsed token that
@@ -55,6 +74,7 @@ extension FloorMachine {
     record!.lastHeard = now
     guard record!.lapsed else { return }
     record!.lapsed = false
+    exchange.begin(record!.token.id, hangTime: timers.hangTime, now: now)
     emit(.talker(record!.token))
     if case .asking(var asking) = local {
       asking.claim = nil
@@ -76,7 +96,7 @@ extension FloorMachine {
       .send(
         .stale(
           token: token, idle: !isLive(record, now: now),
-          age: age(of: overSince ?? record.lastHeard, now: now), highestTurn: highestTurn),
+          age: age(of: overSince ?? record.lastHeard, now: now), highestTurn: highestHeard),
         to: .peer(token.id.holder)))
   }
 
@@ -85,7 +105,13 @@ extension FloorMachine {
     UInt16(clamping: (now - instant).wholeNanoseconds / 1_000_000)
   }
 
-  /// True for about six members: enough answers, however many there are (invariant C1).
+  /// True for about six members: enough answers, however many there are (invariant C1). Each
+  /// repeat asks others, so that a sample of none is not asked for ever.
+  func isSampled(_ request: FloorRequest) -> Bool {
+    isSampled(request.request &+ UInt64(request.attempt) << 32)
+  }
+
+  /// The same for what has no repeats.
   func isSampled(_ salt: UInt64) -> Bool {
     let count = UInt64(presentCount)
     guard count > 6 else { return true }
@@ -95,7 +121,9 @@ extension FloorMachine {
 
   /// An authenticated floor message of a member.
   package mutating func receive(_ message: FloorMessage, from sender: PeerID, now: Instant) {
-    guard sender != me, members[sender] != nil else {
+    guard sender != me, let index = members.index(of: sender),
+      members[at: index].budget.take(now: now)
+    else {
       refusedMessages += 1
       return
     }
@@ -120,11 +148,7 @@ extension FloorMachine {
       guard requester == sender else { return }
       receiveCancel(request, requester, seat: seat)
     case .deny(let request, let seat, let reason):
-      guard case .asking(let asking) = local, asking.request == request, asking.seat == seat,
-        record?.token.id.holder == sender
-      else { return }
-      local = .quiet
-      emit(.denied(reason))
+      receiveDeny(request, seat: seat, reason, from: sender)
     case .fence(let token): answerFence(token, from: sender, now: now)
     case .stale(let token, let idle, _, let highest):
       receiveStale(token, idle: idle, highestTurn: highest, now: now)
@@ -187,6 +211,7 @@ extension FloorMachine {
     over.insert(token.id, at: now)
     guard record!.talking else { return }
     let rendered = !record!.lapsed
+    if rendered { talkEnds(record!, now: now) }
     record!.talking = false
     record!.lapsed = false
     record!.lastHeard = now
@@ -209,28 +234,48 @@ extension FloorMachine {
       tellState(to: sender)
     } else if token.id.holder == sender {
       takeQueue(entries, of: token, now: now)
+      passOnQueue(entries, of: token, now: now)
     }
   }
 
   /// Takes over the queue of the token of record, and learns our own place from it.
   mutating func takeQueue(_ entries: [QueueEntry], of token: Token, now: Instant) {
-    guard record?.token.id == token.id, !isHolderOrKeeper else { return }
-    queue.replace(with: entries)
+    guard !isHolderOrKeeper else { return }
+    let isOfRecord = record?.token.id == token.id
+    if isOfRecord { queue.replace(with: entries, now: now) }
     guard case .asking(var asking) = local else { return }
-    let place = queue.place(of: me, seat: asking.seat)
-    if let place, queue.entries[place].request == asking.request {
+    let place = entries.firstIndex { $0.peer == me && $0.seat == asking.seat }
+    if let place, entries[place].request == asking.request {
+      // A member may tell it who hears the holder while we do not: then our place is all we know.
+      guard isOfRecord || members[token.id.holder]?.present != true else { return }
       let changed = asking.queuedPlace != place
       asking.queuedPlace = place
+      asking.placeUntil = now + timers.forwardMemory
       asking.claim = nil
       asking.nextSend = now + timers.queuedRepeat
       local = .asking(asking)
       if changed { emit(.queued(place: place + 1)) }
-    } else if asking.queuedPlace != nil {
+    } else if isOfRecord, asking.queuedPlace != nil {
       asking.queuedPlace = nil
+      asking.placeUntil = nil
       asking.sends = 0
       asking.nextSend = now
       local = .asking(asking)
     }
+  }
+
+  /// The holder refuses our request, or one that we passed on. A member between us and a holder
+  /// whom we do not reach may tell it.
+  private mutating func receiveDeny(
+    _ request: UInt64, seat: UInt16, _ reason: DenyReason, from sender: PeerID
+  ) {
+    passOnDeny(request, seat: seat, reason)
+    guard case .asking(let asking) = local, asking.request == request, asking.seat == seat,
+      let holder = record?.token.id.holder,
+      holder == sender || members[holder]?.present != true
+    else { return }
+    local = .quiet
+    emit(.denied(reason))
   }
 
   /// Asks for the queue when the heartbeat's digest says that ours is another.
@@ -244,11 +289,11 @@ extension FloorMachine {
 
   private mutating func receiveCancel(_ request: UInt64, _ requester: PeerID, seat: UInt16) {
     forwards.removeAll { $0.request == request && $0.requester == requester }
-    guard isHolderOrKeeper, let place = queue.place(of: requester, seat: seat),
+    guard let place = queue.place(of: requester, seat: seat),
       queue.entries[place].request == request
     else { return }
     _ = queue.remove(requester, seat: seat)
-    announceQueue()
+    if isHolderOrKeeper { announceQueue() }
   }
 
   // MARK: Requests and grants
@@ -284,7 +329,8 @@ extension FloorMachine {
       refusedMessages += 1
       return
     }
-    passOnForwarded(chain, entries, newest, from: sender)
+    guard believes(newest.to.id.turn, now: now) else { return }
+    passOnGrant(chain, entries, newest, from: sender)
     guard record?.token.id != newest.to.id else {
       takeQueue(entries, of: newest.to, now: now)
       return
@@ -296,16 +342,18 @@ extension FloorMachine {
       adopt(
         newest.to, talking: !kept, chain: chain, firstHand: false, verdict: verdict, now: now)
       takeQueue(entries, of: newest.to, now: now)
+      passOnQueue(entries, of: newest.to, now: now)
       return
     }
     if case .asking(let asking) = local, asking.request == newest.request,
       asking.seat == newest.to.id.seat
     {
-      beginTalking(newest.to, chain: chain, request: asking.request, now: now)
-      queue.replace(with: entries)
+      guard let (token, chain) = risen(newest.to, chain, request: asking.request) else { return }
+      beginTalking(token, chain: chain, request: asking.request, now: now)
+      queue.replace(with: entries, now: now)
       emit(
         .send(
-          .taken(token: newest.to, talking: true, chain: chain, queue: queue.entries),
+          .taken(token: token, talking: true, chain: chain, queue: queue.entries),
           to: .everyone))
     } else {
       takeUnwantedGrant(newest.to, chain: chain, entries, now: now)
@@ -320,9 +368,9 @@ extension FloorMachine {
     retireRecord(now: now, cut: false)
     record = Record(
       token: token, talking: false, chain: chain, previous: previous, lastHeard: now, since: now,
-      confirmed: true)
+      limitStart: now, confirmed: true)
     noteTurn(token.id.turn)
-    queue.replace(with: entries)
+    queue.replace(with: entries, now: now)
     if case .asking(let asking) = local {
       startOwnBurst(asking, now: now)
       return
@@ -333,14 +381,5 @@ extension FloorMachine {
     sendRepeated(
       .release(token: token, lastFrame: 0), to: .everyone,
       gaps: Array(timers.releaseRepeats.dropFirst()), token: nil, now: now)
-  }
-
-  private mutating func passOnForwarded(
-    _ chain: [Grant], _ entries: [QueueEntry], _ newest: Grant, from sender: PeerID
-  ) {
-    guard let index = forwards.firstIndex(where: { $0.request == newest.request }) else { return }
-    let requester = forwards.remove(at: index).requester
-    guard requester != sender, newest.to.id.holder == requester else { return }
-    emit(.send(.grant(chain: chain, queue: entries), to: .peer(requester)))
   }
 }

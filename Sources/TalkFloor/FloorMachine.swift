@@ -21,6 +21,8 @@ package struct FloorMachine {
     var lastHeard: Instant
     /// Since when its holder talks.
     var since: Instant
+    /// Since when the talk limit counts: earlier than `since` when a tap counts on.
+    var limitStart: Instant
     /// True once its holder was heard under it.
     var confirmed: Bool
     /// True once its lease ended here.
@@ -48,7 +50,11 @@ package struct FloorMachine {
     var nextSend: Instant
     var sends = 0
     var queuedPlace: Int?
+    /// When the place is doubted again, unless the queue tells it anew.
+    var placeUntil: Instant?
     var claim: Claim?
+    /// Set once the floor is ours to take, but for a turn that the disk has: above which it must be.
+    var readyAbove: UInt64?
   }
 
   /// Our own burst.
@@ -83,33 +89,48 @@ package struct FloorMachine {
     var interval: [Duration]
   }
 
-  /// A request that we passed on to the keeper.
-  struct Forward {
-    var request: UInt64
-    var requester: PeerID
-    var until: Instant
-  }
-
   /// Our own identity.
   package let me: PeerID
   /// The channel.
   package let channel: ChannelID
   /// The timers, equal for all members.
   package let timers: FloorTimers
+  /// True when the floor needs a majority of the roster.
+  package let strict: Bool
   let identity: Identity
 
+  /// What the roster allows us; everything until we know.
+  var rights: FloorMember?
   var members = OrderedTable<PeerID, FloorMember>(limit: 1_024)
   var record: Record?
   var over = RecentTokens()
   var queue = FloorQueue()
   var local = Local.quiet
+  /// No turn of ours may be at or below this: seen, or used before the last restart for all we know.
   var highestTurn: UInt64
+  /// The highest turn that was named since the start: what we answer. A restart must not drive the
+  /// turns of all others up.
+  var highestHeard: UInt64 = 0
+  /// The highest turn that we have talked under, in earlier runs too for all we know (S7).
+  var ownTurn: UInt64
+  /// When a turn too high to be believed last raised ours.
+  var lastJump: Instant?
   var reserved: UInt64
   var reserveAsked: UInt64
+  /// When a reserve that failed is asked for again, and how long it is waited for after the next
+  /// failure.
+  var reserveRetry: Instant?
+  var reservePatience: Duration
+  /// True when a grant or a burst of ours waits for a turn that the disk has.
+  var lacksTurn = false
   var nextRequest: UInt64
   var repeats: [Repeat] = []
   var forwards: [Forward] = []
+  /// Waiting talkers whose requests came by other members; no more than wait.
+  var routes: [(peer: PeerID, seat: UInt16)] = []
   var nextHeartbeat: Instant?
+  /// When we take back a floor that we granted and nobody used.
+  var reclaimAt: Instant?
   var idleInterval: Duration
   let started: Instant
   var lastStep: Instant
@@ -118,6 +139,10 @@ package struct FloorMachine {
   var lastQueueAsk: Instant?
   /// The limit's clock and the end of our last burst, so that tapping does not reset it.
   var lastBurst: (limitStart: Instant, end: Instant)?
+  /// The same of the last talker who was not us, for listeners hold the limit too.
+  var lastTalk: (holder: PeerID, seat: UInt16, limitStart: Instant, end: Instant)?
+  /// Who has the running exchange, for the order of the queue.
+  var exchange = FloorExchange()
   /// The last frame that the node sent in our burst.
   var lastFrame: UInt32 = 0
 
@@ -129,20 +154,24 @@ package struct FloorMachine {
   /// A machine that knows nobody yet.
   ///
   /// `reservedTurn` is the highest turn that may have been used before (from disk), and as such may
-  /// be used up to it already; `firstRequest` must be above every request id of earlier runs.
+  /// be used up to it already; `firstRequest` must be above every request id of earlier runs. On a
+  /// `strict` channel the floor is used only where a majority of the roster is present.
   package init(
     identity: Identity, channel: ChannelID, timers: FloorTimers, reservedTurn: UInt64,
-    firstRequest: UInt64, now: Instant
+    firstRequest: UInt64, strict: Bool = false, now: Instant
   ) {
     self.identity = identity
     me = identity.publicIdentity.peerID
     self.channel = channel
     self.timers = timers
+    self.strict = strict
     highestTurn = reservedTurn
+    ownTurn = reservedTurn
     reserved = reservedTurn
     reserveAsked = reservedTurn
     nextRequest = firstRequest
     idleInterval = timers.idleHeartbeat
+    reservePatience = timers.reserveRetry
     started = now
     lastStep = now
     reserveAhead()
@@ -152,20 +181,30 @@ package struct FloorMachine {
   package mutating func becomeFirstKeeper(now: Instant) {
     precondition(record == nil, "first keeper of a channel that has a token")
     highestTurn += 1
+    highestHeard = highestTurn
     let token = Token(
       id: TokenID(turn: highestTurn, holder: me, seat: 0), floorClass: .normal)
     record = Record(
       token: token, talking: false, chain: [], previous: token, lastHeard: now, since: now,
-      confirmed: true)
+      limitStart: now, confirmed: true)
     nextHeartbeat = now + idleInterval
   }
 
   // MARK: Members
 
-  /// Adds a member, or renews what the roster says of it.
+  /// Adds a member, or renews what the roster says of it; ourselves too.
   package mutating func setMember(_ peer: PeerID, _ member: FloorMember) {
+    guard peer != me else {
+      rights = member
+      return
+    }
     var member = member
-    member.present = members[peer]?.present ?? false
+    if let known = members[peer] {
+      member.present = known.present
+      member.budget = known.budget
+    } else {
+      member.present = false
+    }
     members[peer] = member
   }
 
@@ -178,7 +217,7 @@ package struct FloorMachine {
     if present {
       tellState(to: peer)
     } else {
-      if isHolderOrKeeper, queue.removeAll(of: peer) { announceQueue() }
+      if queue.removeAll(of: peer), isHolderOrKeeper { announceQueue() }
       stopIfNobodyHears(now: now)
     }
   }
@@ -189,11 +228,24 @@ package struct FloorMachine {
   /// How many members are here besides us.
   var presentCount: Int { members.values.reduce(0) { $0 + ($1.present ? 1 : 0) } }
 
-  /// The persisted reserve of turns went up.
-  package mutating func turnsReserved(through turn: UInt64) { reserved = max(reserved, turn) }
+  /// False on a strict channel while half of the roster or more is away: then nothing is granted or
+  /// claimed here, and a burst of ours ends.
+  var hasQuorum: Bool { !strict || 2 * (presentCount + 1) > members.count + 1 }
 
-  /// The reserve of turns could not be persisted: it is asked for again with the next turn.
-  package mutating func reserveFailed() { reserveAsked = reserved }
+  /// The persisted reserve of turns went up.
+  package mutating func turnsReserved(through turn: UInt64) {
+    reserved = max(reserved, turn)
+    reserveRetry = nil
+    reservePatience = timers.reserveRetry
+  }
+
+  /// The reserve of turns could not be persisted: it is asked for again with the next turn, and
+  /// now and then before.
+  package mutating func reserveFailed() {
+    reserveAsked = reserved
+    reserveRetry = lastStep + reservePatience
+    reservePatience = min(reservePatience * 2, timers.reserveRetryLimit)
+  }
 
   /// The loop ran late: leases go on by the lateness instead of declaring others dead.
   package mutating func loopWasLate(by lateness: Duration) {
@@ -209,15 +261,19 @@ package struct FloorMachine {
     func consider(_ instant: Instant?) { earliest = .earliest(earliest, instant) }
     for item in repeats { consider(item.next) }
     for forward in forwards { consider(forward.until) }
+    consider(reserveRetry)
+    consider(reclaimAt)
+    if lacksTurn, highestTurn < reserved { consider(lastStep) }
     if let record, record.talking, !record.lapsed, record.token.id.holder != me {
       consider(record.lastHeard + timers.lease)
-      consider(record.since + timers.talkLimit + timers.limitGrace)
+      consider(record.limitStart + timers.talkLimit + timers.limitGrace)
     }
     switch local {
     case .quiet: break
     case .asking(let asking):
       consider(asking.nextSend)
       consider(asking.claim?.until)
+      consider(asking.placeUntil)
     case .talking(let talking):
       consider(talking.limitStart + timers.talkLimit)
       if !talking.warned { consider(talking.limitStart + timers.limitWarning) }
@@ -234,6 +290,8 @@ package struct FloorMachine {
     lapseIfDue(now: now)
     wakeRepeats(now: now)
     wakeForwards(now: now)
+    wakeReserve(now: now)
+    wakeReclaim(now: now)
     wakeLocal(now: now)
     wakeHeartbeat(now: now)
   }

@@ -25,7 +25,7 @@ import Testing
           var report = Sample.report()
           report.channels = channel.map { [$0] } ?? []
           return .success(.status(report))
-        case .channelCreate(let name):
+        case .channelCreate(let name, _):
           names.append(name)
           if name == "taken" {
             return .failure(ControlFailure(.channelExists, "a channel called 'taken' is here"))

@@ -66,6 +66,25 @@ import Testing
     try stop()
   }
 
+  @Test func `a node in the background holds nothing open that its starter had`() throws {
+    let lock = "\(scratch.path)/their-lock"
+    let script = "exec 9>'\(lock)'; exec '\(Program.path)' --state '\(scratch.path)' start "
+    let starter = Process()
+    starter.executableURL = URL(filePath: "/bin/sh")
+    starter.arguments = ["-c", script + Self.quiet.joined(separator: " ")]
+    starter.standardOutput = FileHandle.nullDevice
+    try starter.run()
+    starter.waitUntilExit()
+    #expect(starter.terminationStatus == 0)
+    let folder = "/proc/\(try #require(process))/fd"
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+    }
+    #expect(files.contains("\(scratch.path)/log"))
+    #expect(!files.contains(lock))
+    try stop()
+  }
+
   @Test func `a second copy with the same state ends with 75 and names the first`() throws {
     #expect(try run(["start"] + Self.quiet).code == 0)
     let node = try #require(process)
@@ -96,6 +115,17 @@ import Testing
     let profile = try run(["start", "--profile", "/dev/null"])
     #expect(profile.code == 78)
     #expect(profile.errors == "talkaround: /dev/null: is no plain file; name a profile\n")
+  }
+
+  @Test func `without a sound server the node runs, and its log says where it looked`() throws {
+    let place = "unix:\(scratch.path)/no-server"
+    let start = try run(["start", "--no-avahi"], environment: ["PULSE_SERVER": place])
+    #expect(start.code == 0)
+    #expect(try run(["status"]).code == 0)
+    try stop()
+    let log = try String(contentsOfFile: "\(scratch.path)/log", encoding: .utf8)
+    #expect(log.contains("capture: no sound server at \(place) ("))
+    #expect(log.contains("talkaround: stopped"))
   }
 
   @Test func `a profile reaches the node, and options win over it`() throws {
@@ -131,13 +161,21 @@ import Testing
   private func makeSystemctl(_ body: String = "exit 0") throws -> [String: String] {
     let bin = "\(scratch.path)/bin"
     try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
-    let script = "#!/bin/sh\necho \"$@\" >>'\(scratch.path)/asked'\n\(body)\n"
-    try Data(script.utf8).write(to: URL(filePath: "\(bin)/systemctl"))
-    chmod("\(bin)/systemctl", 0o755)
-    let linger = "#!/bin/sh\necho no\n"
-    try Data(linger.utf8).write(to: URL(filePath: "\(bin)/loginctl"))
-    chmod("\(bin)/loginctl", 0o755)
+    try install("echo \"$@\" >>'\(scratch.path)/asked'\n\(body)", "\(bin)/systemctl")
+    try install("echo no", "\(bin)/loginctl")
     return ["PATH": "\(bin):/usr/bin:/bin", "HOME": scratch.path, "USER": "anna"]
+  }
+
+  /// Writes a script by another process: a file that is open for writing anywhere can't be run, and
+  /// the programs of other tests inherit what this process has open.
+  private func install(_ script: String, _ path: String) throws {
+    let shell = Process()
+    shell.executableURL = URL(filePath: "/bin/sh")
+    shell.arguments = [
+      "-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" >\"$2\"; chmod 755 \"$2\"", "sh", script, path,
+    ]
+    try shell.run()
+    shell.waitUntilExit()
   }
 
   private var asked: [String] {

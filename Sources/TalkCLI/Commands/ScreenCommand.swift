@@ -23,7 +23,10 @@ enum ScreenCommand {
       client: client, context: context, signals: signals, message: message)
     switch screen.run() {
     case .quit: return goesOn(context)
-    case .nodeGone: throw CommandError(ControlError.lost)
+    case .nodeGone:
+      let last = starter.lastWords.map { "the node has ended: \($0)" }
+      throw CommandError(
+        message: last ?? "\(ControlError.lost)", exitCode: ExitCode.unavailable)
     }
   }
 

@@ -176,6 +176,12 @@ struct StartNode {
     }
   }
 
+  /// The last line of the log that a node of ours keeps; nil when there is none.
+  var lastWords: String? {
+    guard let log = try? defaultLog() else { return nil }
+    return Self.lastLine(of: Self.tail(of: log, after: 0))
+  }
+
   private static func size(of path: String) -> Int {
     var info = stat()
     return unsafe stat(path, &info) == 0 ? Int(info.st_size) : 0

@@ -23,13 +23,15 @@ enum StartProcess {
     defer { close(child.words) }
     var output: [UInt8] = []
     let deadline = now() + milliseconds
+    var ended: Int32?
     while now() < deadline {
-      let code = wait(child.process)
+      // Once is enough: afterwards the system knows nothing of it.
+      ended = ended ?? wait(child.process)
       var polled = pollfd(fd: child.words, events: Int16(POLLIN), revents: 0)
       // Once it has ended only what it left is read: its own children may keep the pipe open.
-      let ready = unsafe poll(&polled, 1, code == nil ? 20 : 0) > 0
+      let ready = unsafe poll(&polled, 1, ended == nil ? 20 : 0) > 0
       let hasMore = ready && read(child.words, &output)
-      guard let code, !hasMore else { continue }
+      guard let code = ended, !hasMore else { continue }
       return Outcome(code: code, output: String(decoding: output.prefix(4_096), as: UTF8.self))
     }
     kill(child.process, SIGKILL)
@@ -40,7 +42,11 @@ enum StartProcess {
   /// Starts `words[0]`, a path, in a session of its own: it outlives us and our terminal. Its
   /// standard error comes to `words` of the result; its other streams go nowhere.
   static func detach(_ words: [String]) -> Detached? {
-    spawn(words, searched: false, output: .errors, ownSession: true)
+    // What our caller left open, such as a lock's file, must not stay open for as long as it runs.
+    for number in Int32(3)..<1_024 where fcntl(number, F_GETFD) >= 0 {
+      _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    }
+    return spawn(words, searched: false, output: .errors, ownSession: true)
   }
 
   /// Takes what has come; false at the end.
