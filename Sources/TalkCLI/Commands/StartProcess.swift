@@ -34,6 +34,7 @@ enum StartProcess {
       guard let code = ended, !hasMore else { continue }
       return Outcome(code: code, output: String(decoding: output.prefix(4_096), as: UTF8.self))
     }
+    guard ended == nil else { return nil }
     kill(child.process, SIGKILL)
     _ = wait(child.process, forEver: true)
     return nil
