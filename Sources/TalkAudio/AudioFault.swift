@@ -1,3 +1,5 @@
+import Glibc
+
 /// Why sound cannot come in or go out; each says who caused it and the cure.
 package enum AudioFault: Error, Hashable, Sendable, CustomStringConvertible {
   /// No sound server answers, with libpulse's reason. The person starts it; we go on trying.
@@ -21,8 +23,8 @@ package enum AudioFault: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .noServer(let reason):
-      "no sound server (\(reason)): start PulseAudio or PipeWire in your session "
-        + "(systemctl --user start pulseaudio), or set PULSE_SERVER"
+      "no sound server at \(Self.serverPlace) (\(reason)): start PulseAudio or PipeWire in your "
+        + "session (systemctl --user start pulseaudio), or set PULSE_SERVER"
     case .noMicrophone:
       "no microphone: plug one in, or look for it with: pactl list short sources"
     case .monitorRefused(let device):
@@ -40,5 +42,18 @@ package enum AudioFault: Error, Hashable, Sendable, CustomStringConvertible {
     case .unwritableFile(let path, let reason):
       "cannot write sound to \(path) (\(reason)): check the folder and the space in it"
     }
+  }
+
+  /// Where libpulse looks for the server: what PULSE_SERVER says, else a socket in the session's
+  /// folder. As a system service there is no such folder, and this says so.
+  private static var serverPlace: String {
+    if let server = unsafe getenv("PULSE_SERVER") { return unsafe String(cString: server) }
+    if let folder = unsafe getenv("PULSE_RUNTIME_PATH") {
+      return unsafe String(cString: folder) + "/native"
+    }
+    guard let folder = unsafe getenv("XDG_RUNTIME_DIR") else {
+      return "any place known, as XDG_RUNTIME_DIR is not set outside a person's session"
+    }
+    return unsafe String(cString: folder) + "/pulse/native"
   }
 }

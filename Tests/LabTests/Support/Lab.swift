@@ -61,7 +61,7 @@ final class Lab: Sendable {
     return output.line
   }
 
-  private static let toolPath = Requirements.top.appending(path: "Tools/lab").path
+  static let toolPath = Requirements.top.appending(path: "Tools/lab").path
 
   // MARK: Programs on a host
 
