@@ -29,10 +29,10 @@ import TalkWire
   var isMuted = false
 
   /// Takes the memory of both playouts and the tones, which are `toneGain` times as loud as usual.
-  init(toneGain: Double) throws(VoiceError) {
+  init(_ coding: VoiceCoding, toneGain: Double) throws(VoiceError) {
     tones = TonePlayer(gain: toneGain)
-    first = try Playout()
-    second = try Playout()
+    first = try Playout(coding)
+    second = try Playout(coding)
   }
 
   /// The playout that has the burst of `token`.

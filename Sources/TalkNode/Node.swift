@@ -33,11 +33,14 @@ package final class Node {
     package var memory: Secret.Memory
     /// How many times as loud as usual tones are; 0 is silence.
     package var toneGain = 1.0
+    /// What voice frames hold: Opus, but in simulations.
+    package var coding: VoiceCoding
 
     /// Makes a configuration of its parts.
     package init(
       nickname: String, boot: UInt64, startCount: UInt32, seed: UInt64, port: UInt16,
-      sendsHellos: Bool = true, memory: Secret.Memory = .guarded
+      sendsHellos: Bool = true, memory: Secret.Memory = .guarded,
+      coding: VoiceCoding = .opus
     ) {
       self.nickname = nickname
       self.boot = boot
@@ -46,6 +49,7 @@ package final class Node {
       self.port = port
       self.sendsHellos = sendsHellos
       self.memory = memory
+      self.coding = coding
     }
   }
 
@@ -109,8 +113,8 @@ package final class Node {
     serviceSchedule = ServiceRecordSchedule(now: now)
     nextRequestBase = UInt64(configuration.startCount) << 32
     do {
-      uplink = try Uplink()
-      downlink = try Downlink(toneGain: configuration.toneGain)
+      uplink = try Uplink(configuration.coding)
+      downlink = try Downlink(configuration.coding, toneGain: configuration.toneGain)
     } catch {
       throw .codec(error)
     }

@@ -129,7 +129,8 @@ package struct PartySetup: Sendable {
   /// Makes a setup of its parts.
   package init(
     identity: Identity, channel: ChannelID, timers: FloorTimers, members: [PartyMember],
-    rights: FloorMember, reservedTurn: UInt64, firstRequest: UInt64, isFirstKeeper: Bool, seed: UInt64, now: Instant
+    rights: FloorMember, reservedTurn: UInt64, firstRequest: UInt64, isFirstKeeper: Bool,
+    seed: UInt64, now: Instant
   ) {
     self.identity = identity
     self.channel = channel
@@ -166,8 +167,8 @@ package struct PartyView: Hashable, Sendable {
 ///
 /// Drive it so: after each call perform `nextEffect()` until it is nil, then read `deadline` and
 /// call `wake` when it comes. `now` is the node's own clock, which may run fast or slow. While a
-/// burst runs, a frame leaves every 20 ms: `mayTransmit` is asked, then `transmitted` is told; after
-/// `finishTransmit` the next frame is the last and `transmitFinished` is told.
+/// burst runs, a frame leaves every 20 ms: `mayTransmit` is asked, then `transmitted` is told;
+/// after `finishTransmit` the next frame is the last and `transmitFinished` is told.
 package protocol FloorParty {
   /// What travels between parties.
   associatedtype Message: Sendable

@@ -6,10 +6,10 @@ import TalkWire
 /// Parties on a simulated network with one virtual clock: voice is a marked frame every 20 ms, time
 /// in which nothing happens costs nothing, and one seed repeats a run bit for bit.
 ///
-/// How to drive it: make it of a script and a mix, then `run()`; everything that happens goes to the
-/// sink. Sessions are modelled by what the floor sees of them: a peer is present from the handshake
-/// on, away after 3.5 s of silence, here again with its next datagram, and a restarted node must
-/// shake hands anew.
+/// How to drive it: make it of a script and a mix, then `run()`; everything that happens goes to
+/// the sink. Sessions are modelled by what the floor sees of them: a peer is present from the
+/// handshake on, away after 3.5 s of silence, here again with its next datagram, and a restarted
+/// node must shake hands anew.
 package struct FloorWorld<Party: FloorParty, Sink: ObservationSink> {
   /// A burst that a host sends.
   struct Burst {

@@ -29,6 +29,21 @@ enum SpeedTable {
         return 1
       }
     }
+    return wholeNodes(context)
+  }
+
+  /// Whole nodes, sessions included, with marked frames: one talks at a time, and all hear it.
+  private static func wholeNodes(_ context: Context) -> Int32 {
+    let scene = WholeNodeScene(nodes: 20, seed: 1)
+    guard let scene, scene.join() else {
+      context.tell("talkaround: whole nodes do not come together")
+      return 1
+    }
+    let start = seconds()
+    let length = 60
+    scene.talk(seconds: length)
+    let spent = seconds() - start
+    context.print("20 whole nodes: \(decimal(Double(length) / max(spent, 1e-9))) × real time")
     return ExitCode.ok
   }
 

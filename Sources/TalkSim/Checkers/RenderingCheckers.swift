@@ -18,7 +18,14 @@ struct OneTalkerChecker: FloorChecker {
   init(_ conditions: RunConditions) { self.conditions = conditions }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
-    let node = truth.nodes[seen.node]
+    switch seen.what {
+    case .heard(_, _, .some), .talkerRenumbered, .talker: break
+    default: return nil
+    }
+    return judge(seen, truth.nodes[seen.node])
+  }
+
+  private func judge(_ seen: Observation, _ node: GroundTruth.Node) -> String? {
     switch seen.what {
     case .heard(_, _, let rendered?):
       if let burst = node.burst {
@@ -56,8 +63,9 @@ struct OneTalkerChecker: FloorChecker {
 
 /// S2: nothing of a released, displaced or succeeded token is rendered, under any reordering.
 ///
-/// A token is over at a node once its holder's release came there, once the node was told of another
-/// talker after it, or once the node itself talked after it. A node that crashed has forgotten.
+/// A token is over at a node once its holder's release came there, once the node was told of
+/// another talker after it, or once the node itself talked after it. A node that crashed has
+/// forgotten.
 struct OverTokenChecker: FloorChecker {
   static let invariant = "S2"
   private static let memory = 64
@@ -109,38 +117,42 @@ struct OverTokenChecker: FloorChecker {
 
 /// S8: only first-hand packets extend a lease.
 ///
-/// The talker of a node was last heard of by itself (a frame that was rendered, a heartbeat or TAKEN
-/// of its own) or by the grant at most a lease ago; a loop that stood still is excused by the whole
-/// of that time. The slack of 3 ms is for clocks that run slow.
+/// The talker of a node was last heard of by itself (a frame that was rendered, a heartbeat or
+/// TAKEN of its own) or by the grant at most a lease ago; a loop that stood still is excused by the
+/// whole of that time. The slack of 3 ms is for clocks that run slow.
 struct LeaseChecker: FloorChecker {
   static let invariant = "S8"
   private static let slack = Duration.milliseconds(3)
   private let conditions: RunConditions
+  private let bound: UInt64
 
-  init(_ conditions: RunConditions) { self.conditions = conditions }
+  init(_ conditions: RunConditions) {
+    self.conditions = conditions
+    bound = UInt64((conditions.timers.lease + Self.slack).wholeNanoseconds)
+  }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
-    let node = truth.nodes[seen.node]
-    guard let talker = node.talker, node.isAlive, !node.isPaused else { return nil }
     switch seen.what {
     case .heard, .received, .view: break
     default: return nil
     }
-    let age = seen.at - node.firstHand
-    guard age > conditions.timers.lease + Self.slack else { return nil }
+    let last = truth.nodes[seen.node].firstHand.nanoseconds
+    guard seen.at.nanoseconds &- last > bound else { return nil }
+    let node = truth.nodes[seen.node]
+    guard let talker = node.talker, node.isAlive, !node.isPaused else { return nil }
     return "still hears \(short(talker.id, conditions)), "
-      + "\(age.wholeNanoseconds / 1_000_000) ms after its last own packet"
+      + "\((seen.at.nanoseconds &- last) / 1_000_000) ms after its last own packet"
   }
 }
 
 /// S10: a class that the roster does not allow, or a succession without its signed grant, has no
 /// effect.
 ///
-/// No frame is rendered and no burst started in a class that the roster refuses the holder. A talker
-/// whose lease runs is followed by another only through grants that their holders have really made
-/// (kept here as they leave), or through a class that pre-empts. A node that passes the floor on
-/// itself knows the new talker an instant before its grant leaves, so the question is settled when
-/// that instant is over.
+/// No frame is rendered and no burst started in a class that the roster refuses the holder. A
+/// talker whose lease runs is followed by another only through grants that their holders have
+/// really made (kept here as they leave), or through a class that pre-empts. A node that passes the
+/// floor on itself knows the new talker an instant before its grant leaves, so the question is
+/// settled when that instant is over.
 struct AuthorityChecker: FloorChecker {
   static let invariant = "S10"
   private static let memory = 512

@@ -7,7 +7,8 @@ import TalkWire
 /// Reachable means that datagrams really pass: once each of two running bursts had a frame, sent
 /// while both ran, arrive at the other's sender, one of them must be silent 60 ms later. So loss is
 /// no excuse, and a link that lets nothing through no crime. A node that lies, or that the roster
-/// refuses speech, is no holder.
+/// refuses speech, is no holder. Where a lie has driven the two turns apart, each is believed in
+/// steps of 2^20, so that twice the time of those steps is added.
 struct OverlapChecker: FloorChecker {
   static let invariant = "S3"
   private static let bound = Duration.milliseconds(60)
@@ -53,12 +54,19 @@ struct OverlapChecker: FloorChecker {
     !conditions.liars[node] && conditions.rights[node].maySpeak
   }
 
+  private func steps(between left: Int, _ right: Int, _ truth: GroundTruth) -> Duration {
+    guard conditions.mix.liars > 0, let one = truth.nodes[left].burst?.token.id.turn,
+      let two = truth.nodes[right].burst?.token.id.turn
+    else { return .zero }
+    return conditions.timers.jumpStep * Int(2 * ((max(one, two) - min(one, two)) >> 20))
+  }
+
   private func rival(of node: Int, _ truth: GroundTruth, _ now: Instant) -> String? {
     guard isHolder(node) else { return nil }
     for other in 0..<count where other != node && isHolder(other) {
       guard let burst = truth.nodes[other].burst, now - burst.lastFrame <= .milliseconds(40),
         let there = contact[node * count + other], let here = contact[other * count + node],
-        now - max(there, here) > Self.bound
+        now - max(there, here) > Self.bound + steps(between: node, other, truth)
       else { continue }
       let own = truth.nodes[node].burst.map { short($0.token.id, conditions) } ?? "?"
       return "sends \(own) while \(nodeName(other)) sends \(short(burst.token.id, conditions)), "
@@ -189,6 +197,10 @@ struct StopsInTimeChecker: FloorChecker {
   init(_ conditions: RunConditions) { self.conditions = conditions }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
+    switch seen.what {
+    case .released, .stopped, .frameSent, .view: break
+    default: return nil
+    }
     let node = truth.nodes[seen.node]
     guard node.isAlive, !node.isPaused else { return nil }
     switch seen.what {
@@ -211,9 +223,9 @@ struct StopsInTimeChecker: FloorChecker {
 
 /// A1: frame-exact delivery from press to release to every reachable listener at zero loss.
 ///
-/// Every listener plays every frame from 1 to the last one, in order. Applies where nothing is lost,
-/// reordered, cut or dead and every link takes the same time: where they differ, the word that the
-/// floor is over may overtake its last frames on another way.
+/// Every listener plays every frame from 1 to the last one, in order. Applies where nothing is
+/// lost, reordered, cut or dead and every link takes the same time: where they differ, the word
+/// that the floor is over may overtake its last frames on another way.
 struct DeliveryChecker: FloorChecker {
   static let invariant = "A1"
   private let conditions: RunConditions
@@ -257,8 +269,10 @@ struct DeliveryChecker: FloorChecker {
       guard let burst = truth.nodes[seen.node].burst else { return nil }
       ended[seen.node] = (burst.number, burst.frames)
       due.append(
-        (seen.at + conditions.mix.longestDelay + .milliseconds(1), seen.node, burst.number,
-          burst.frames))
+        (
+          seen.at + conditions.mix.longestDelay + .milliseconds(1), seen.node, burst.number,
+          burst.frames
+        ))
     default: break
     }
     guard let first = due.first, first.at < seen.at else { return nil }
