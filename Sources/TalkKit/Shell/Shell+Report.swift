@@ -136,6 +136,7 @@ extension Shell {
       let member = node.members(of: id, now: BootClock.now()).first(where: { $0.id == peer })
     else { return }
     wantsInNames.removeAll { $0.channel == id && $0.peer == peer }
+    saveNames()
     publish(.member(MemberEvent(channel: id.description, member: memberStatus(member))))
     let isReady = channelStatus(id).status == .ready
     guard readiness[id] != isReady else { return }

@@ -28,9 +28,17 @@ final class Shell {
   var networkWatch: NetworkWatch?
   var discovery: AvahiDiscovery?
   var resolver: Resolver?
+  var namedPeers = NamedPeers([])
+  var namesTimer: LoopTimer?
   var sound: Sound
   var reserveTickets: [(ticket: UInt64, channel: ChannelID, turn: UInt64)] = []
   var pendingPresses: [PendingPress] = []
+  var pressTimer: LoopTimer?
+  var pendingWrites: [PendingWrite] = []
+  var lastTickets: [StoreFile: UInt64] = [:]
+  /// What was last told of a file that could not be written.
+  var fileFaults: [StoreFile: StoreError] = [:]
+  var savedNames: StoredNames
   var speech: Speech?
   var avahiState = "off"
   var startedPeers: StoredPeers
@@ -71,9 +79,13 @@ final class Shell {
       }
     }
     startedPeers = state.peers
+    savedNames = state.names
     let mailbox = inputs
     writer = StoreWriter(directory: directory) { mailbox.post(.stored($0)) }
     node.announces = options.avahi
+    for entry in state.names.entries {
+      node.remember(entry.name, of: entry.peer, on: entry.channel)
+    }
     for notice in state.notices { Log.line(notice) }
   }
 
@@ -103,6 +115,7 @@ final class Shell {
     try loop.add(fd: inputs.fd) { [unowned self] in
       self.inputs.drain { self.take($0) }
     }
+    pressTimer = try LoopTimer(loop: loop) { [unowned self] in self.answerWaitingPresses() }
     networkWatch = try NetworkWatch(loop: loop) { [unowned self] links in
       self.linksChanged(links)
     }
@@ -133,20 +146,7 @@ final class Shell {
         discovery.events.drain { self.discovered($0) }
       }
     }
-    guard !options.staticPeers.isEmpty else { return }
-    let resolver = try Resolver()
-    self.resolver = resolver
-    try loop.add(fd: resolver.results.fd) { [unowned self] in
-      resolver.results.drain { result in
-        if result.endpoints.isEmpty { Log.line("peer \(result.name): no address found") }
-        self.input { step in
-          for endpoint in result.endpoints { self.node.addStaticPeer(endpoint, step) }
-        }
-      }
-    }
-    for text in options.staticPeers {
-      _ = resolver.resolve(try HostAndPort(text))
-    }
+    try connectNamedPeers()
   }
 
   private func close() {
@@ -228,7 +228,7 @@ final class Shell {
     switch effect {
     case .reserveTurns(let channel, let turn): reserveTurns(channel, through: turn)
     case .saveChannel(let channel): save(channel)
-    case .forgetChannel(let channel): writer.remove(channel)
+    case .forgetChannel(let channel): forget(channel)
     case .publish(let instance, let txt):
       do {
         try discovery?.publish(instance: instance, port: socket.port, text: txt)
@@ -259,6 +259,8 @@ final class Shell {
   private func linksChanged(_ links: [Link]) {
     helloLinks?.update(links)
     discovery?.refresh()
+    namedPeers.networkChanged()
+    lookUpPeers()
     let addresses = links.filter { $0.kind != .loopback }.flatMap { link in
       link.addresses.map { address in
         LinkAddress(
