@@ -106,7 +106,7 @@ let package = Package(
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkStore", "TalkKit", "TalkCLI"]),
+    tests("TalkKitTests", ["TalkCore", "TalkWire", "TalkStore", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

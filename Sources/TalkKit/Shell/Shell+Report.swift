@@ -38,15 +38,17 @@ extension Shell {
     return ChannelStatus(
       id: id.description, name: node.name(of: id), current: node.current == id,
       status: reason == nil ? .ready : .connecting, reason: reason,
-      members: members.map(memberStatus) + wantsIn(id), floor: floorStatus(id))
+      members: members.map { memberStatus($0, on: id) } + wantsIn(id), floor: floorStatus(id))
   }
 
-  private func memberStatus(_ member: MemberView) -> MemberStatus {
-    MemberStatus(
+  private func memberStatus(_ member: MemberView, on channel: ChannelID) -> MemberStatus {
+    let rights = node.rights(of: member.id, on: channel)
+    return MemberStatus(
       id: member.id.description, name: member.nickname,
       state: member.isPresent ? .present : .away, hearsMe: member.hearsMe,
       iHear: member.iHear, roundTripMilliseconds: member.roundTrip?.milliseconds,
-      lossTo: member.lossTo ?? 0, lossFrom: member.lossFrom ?? 0, deaf: member.isDeaf)
+      lossTo: member.lossTo ?? 0, lossFrom: member.lossFrom ?? 0, deaf: member.isDeaf,
+      role: rights?.role.word, classes: rights?.classes.words ?? [])
   }
 
   private func wantsIn(_ id: ChannelID) -> [MemberStatus] {
@@ -137,7 +139,7 @@ extension Shell {
     else { return }
     wantsInNames.removeAll { $0.channel == id && $0.peer == peer }
     saveNames()
-    publish(.member(MemberEvent(channel: id.description, member: memberStatus(member))))
+    publish(.member(MemberEvent(channel: id.description, member: memberStatus(member, on: id))))
     let isReady = channelStatus(id).status == .ready
     guard readiness[id] != isReady else { return }
     readiness[id] = isReady
@@ -203,7 +205,7 @@ extension Shell {
       report.holder = node.floor(of: id)?.token?.id.holder.description
       report.name = node.floor(of: id)?.token.map { node.nickname(of: $0.id.holder, on: id) }
     case .denied(let reason): report.reason = reason.reason
-    case .unheard(let reason): report.reason = reason == .alone ? .alone : .noAnswer
+    case .unheard(let reason): report.reason = reason.reason
     case .stopped(let reason): report.reason = reason.reason
     case .noMicrophone: report.reason = .noMicrophone
     }
@@ -215,6 +217,11 @@ extension Shell {
     var message = reason.meaning
     if reason == .noMicrophone, let fault = sound.capture.fault { message = fault.description }
     refusePresses(id, reason, message)
+    // The latch is the node's own key: nobody else would let go of it. One whose burst another took
+    // waits for the floor.
+    if why != .stopped(.preempted), why != .stopped(.lost) {
+      input { self.node.release(.latch, $0) }
+    }
     speechFailed(id, reason, message)
   }
 }
@@ -243,6 +250,18 @@ extension DenyReason {
     case .queueFull: .queueFull
     case .listenOnly: .listenOnly
     case .classRefused: .classRefused
+    case .minority: .minority
+    }
+  }
+}
+
+extension UnheardReason {
+  /// The reason in the closed list.
+  var reason: Reason {
+    switch self {
+    case .alone: .alone
+    case .noAnswer: .noAnswer
+    case .minority: .minority
     }
   }
 }
@@ -256,6 +275,7 @@ extension StopReason {
     case .preempted: .preempted
     case .lost: .overruled
     case .unheard: .unheard
+    case .minority: .minority
     }
   }
 }
