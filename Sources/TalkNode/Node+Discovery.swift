@@ -134,6 +134,17 @@ extension Node {
     }
     unsafe step.slab[range].copyBytes(from: bytes)
     step.hello(range)
+    for endpoint in alsoByUnicast(channel) { step.send(range, to: endpoint) }
+  }
+
+  /// Two members at a time get the HELLO by unicast too: where multicast dies or a router is
+  /// between us, what it says of others still goes round (mesh.md, peer exchange).
+  private func alsoByUnicast(_ channel: Channel) -> [Endpoint] {
+    let present = channel.peers.indices.map(channel.peers.entry(at:)).filter {
+      channel.away[$0.key] == nil
+    }.map(\.value.endpoint)
+    let first = Int(truncatingIfNeeded: 2 * helloCounter) % max(1, present.count)
+    return Array((present[first...] + present[..<first]).prefix(2))
   }
 
   private func publish(_ step: Step) {

@@ -84,6 +84,37 @@ import Testing
     #expect(restarted.rememberedNames(of: channel).count == 2)
   }
 
+  // B9
+  @Test func aNameComposedOtherwiseIsTheSameName() throws {
+    let mesh = try NodeMesh(count: 1, seed: 16)
+    let (composed, decomposed) = ("Caf\u{e9}", "Cafe\u{301}")
+    var id: ChannelID?
+    try mesh.input(0) { id = try $0.createChannel(composed, $1) }
+    mesh.input(0) { node, step in
+      #expect(throws: ChannelRefusal.nameTaken(composed)) {
+        try node.createChannel(decomposed, step)
+      }
+    }
+    #expect(try mesh.hosts[0].node.find(decomposed) == id)
+  }
+
+  // A15: what a static peer knows goes round without multicast.
+  @Test func aNewcomerWithOneStaticPeerMeetsAllWithoutMulticast() throws {
+    let mesh = try NodeMesh(count: 4, seed: 17)
+    let channel = try mesh.joinAll(count: 3)
+    mesh.run(for: .seconds(2))
+    mesh.carriesHellos = false
+    var line = ""
+    try mesh.input(0) { line = try $0.invite(channel, for: .seconds(600), admitting: 1, $1) }
+    let invite = try Invite(text: line, memory: .ordinary)
+    try mesh.input(3) { _ = try $0.join(invite, $1) }
+    mesh.input(3) { $0.addStaticPeer(NodeMesh.endpoint(of: 0), $1) }
+    mesh.run(for: .seconds(30))
+    let members = mesh.hosts[3].node.members(of: channel, now: mesh.now)
+    #expect(members.count == 3)
+    #expect(members.allSatisfy { $0.isPresent && $0.hearsMe && $0.iHear })
+  }
+
   @Test func whatANodeAnnouncesAnewHasANewInstance() throws {
     let mesh = try NodeMesh(count: 1, seed: 15)
     var instances: [String] = []

@@ -41,6 +41,7 @@ final class Shell {
   var savedNames: StoredNames
   var speech: Speech?
   var avahiState = "off"
+  var renames = Renames()
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
   var stopping = false
@@ -279,7 +280,14 @@ final class Shell {
         self.node.found(
           instance: service.instance, txt: service.text, at: [service.endpoint], $0)
       }
-    case .collision: input { self.node.renewServiceRecord($0) }
+    case .collision:
+      switch renames.collided() {
+      case .rename: input { self.node.renewServiceRecord($0) }
+      case .giveUp:
+        Log.line("somebody on this network defends every mDNS name; members are found by hellos")
+      case .quiet: break
+      }
+    case .published: renames.registered()
     case .status(let status):
       avahiState = status == .running ? "running" : "down"
       Log.line(status.description)
@@ -288,7 +296,7 @@ final class Shell {
           DiscoveryEvent(
             source: "avahi", state: avahiState,
             reason: status == .running ? nil : .avahiDown)))
-    case .lost, .published: break
+    case .lost: break
     }
   }
 }

@@ -46,25 +46,39 @@ extension OnTheLab {
       }
     }
 
-    @Test func onAReadOnlyDiskNothingIsHalfMadeAndAStartSaysWhy() throws {
+    @Test func aStartOnAReadOnlyDiskSaysWhyAndChangesNothing() throws {
       try Lab.with(hosts: 1) { lab in
         let path = try Self.mountState(lab, "h1", kilobytes: 256)
         let node = try Node(lab, "h1")
         try node.run("channel", "create", "crew")
-        try lab.sh("h1", "mount -o remount,ro \(path)")
-        Self.expectRefused(
-          try node.attempt("channel", "create", "stage"), 78, "the file system is read-only")
-        #expect(try node.status().channels.map(\.name) == ["crew"])
-        Self.expectRefused(
-          try node.attempt("channel", "leave", "crew"), 78, "the file system is read-only")
-        #expect(node.process.isRunning)
         node.process.signal(SIGTERM)
         try node.process.wait(seconds: 5)
+        let state = "cd \(path) && sha256sum identity boot channels/*"
+        let before = try lab.sh("h1", state)
+        try lab.sh("h1", "mount -o remount,ro \(path)")
         Self.expectRefused(
-          try node.attempt("run", "--headless"), 78, "mount it writable, or use another --state")
+          try node.attempt("run", "--headless"), 78,
+          "the file system is read-only; mount it writable, or use another --state DIR")
+        #expect(try lab.sh("h1", state) == before)
         try lab.sh("h1", "mount -o remount,rw \(path)")
         try node.restart()
         #expect(try node.status().channels.map(\.name) == ["crew"])
+      }
+    }
+
+    // F1
+    @Test func aStartOnAFullDiskSaysWhyAndChangesNothing() throws {
+      try Lab.with(hosts: 1) { lab in
+        let path = try Self.mountState(lab, "h1", kilobytes: 256)
+        let node = try Node(lab, "h1")
+        node.process.signal(SIGTERM)
+        try node.process.wait(seconds: 5)
+        let state = "cd \(path) && sha256sum identity boot"
+        let before = try lab.sh("h1", state)
+        try lab.sh("h1", "dd if=/dev/zero of=\(path)/fill bs=4k 2>/dev/null || true")
+        Self.expectRefused(
+          try node.attempt("run", "--headless"), 78, "the disk is full; free some space")
+        #expect(try lab.sh("h1", state) == before)
       }
     }
 
@@ -175,7 +189,10 @@ extension OnTheLab {
         let crew = try Crew(
           lab, hosts: ["h1", "h2", "h3", "h4"], options: names.mapValues { ["--name", $0] })
         // Equal host names, too.
-        for host in ["h3", "h4"] { try lab.sh(host, "hostname laptop") }
+        for host in ["h3", "h4"] {
+          try lab.sh(host, "hostname laptop; avahi-set-host-name laptop || true")
+        }
+        Lab.pass(seconds: 1)
         let shown = [
           "[[[ SECURITY: [31mredline", "anna", "anna", String(repeating: "é", count: 16),
         ]
@@ -219,8 +236,12 @@ extension OnTheLab {
     @Test func anEmptyOrCutSpeechFileIsRefusedAndAWholeOneHeard() throws {
       try Lab.with(hosts: 2) { lab in
         let node = try Crew(lab, hosts: ["h1", "h2"]).nodes[0]
-        let whole = try Speech.file(seconds: 1, seed: 9)
-        let (empty, cut) = ("\(lab.home("h1"))/empty.wav", "\(lab.home("h1"))/cut.wav")
+        let home = lab.home("h1")
+        let (empty, cut, whole) = ("\(home)/empty.wav", "\(home)/cut.wav", "\(home)/whole.wav")
+        let script =
+          "import sys, wave; w = wave.open(sys.argv[1], 'wb'); w.setnchannels(1)\n"
+          + "w.setsampwidth(2); w.setframerate(48000); w.writeframes(bytes(48000)); w.close()"
+        try lab.run("h1", ["python3", "-c", script, whole])
         try lab.sh("h1", "head -c 44 \(whole) > \(empty); head -c 9000 \(whole) > \(cut)")
         Self.expectRefused(try node.attempt("talk", "--file", cut), 64, "is cut short (9000 of ")
         Self.expectRefused(try node.attempt("talk", "--file", empty), 64, "is cut short (44 of ")
@@ -267,13 +288,71 @@ extension OnTheLab {
         try nodes[0].run("channel", "create", "crew")
         let invite = try nodes[0].run("invite")
         // What h1 tells everybody is lost; its unicast is not.
-        try lab.tool("impair", "h1", "out", "mcast", "loss=100")
+        try lab.tool("impair", "h1", "out", "mcast", "udp=1", "loss=100")
         try nodes[1].run("join", input: invite + "\n")
         for (node, name) in zip(nodes, ["h2", "h1"]) {
           try Lab.wait(seconds: 10, "\(node.host) does not hear the other") {
             try node.present() == [name]
           }
         }
+      }
+    }
+
+    // A9
+    @Test func aHostWithoutPowerIsAwayInSecondsAlthoughAvahiListsIt() throws {
+      try Lab.with(hosts: 2) { lab in
+        let crew = try Crew(lab, hosts: ["h1", "h2"])
+        func lists() throws -> Bool {
+          try lab.run("h1", ["avahi-browse", "-tp", "_talkaround._udp"]).out
+            .split(separator: "\n").count { $0.hasPrefix("+;eth0;IPv4;") } > 1
+        }
+        try Lab.wait(seconds: 10, "Avahi does not list h2", until: lists)
+        let cut = Lab.now()
+        try lab.tool("power", "h2", "off")
+        try Lab.wait(seconds: 6, "h2 is still here") { try crew.nodes[0].present().isEmpty }
+        print("without power: away after \(Int((Lab.now() - cut) * 1_000)) ms")
+        #expect(Lab.now() - cut <= 5)
+        #expect(try lists())
+      }
+    }
+
+    // A15
+    @Test func whenMulticastDiesTheCrewStaysAndANewcomerMeetsAllByOneStaticPeer() throws {
+      try Lab.with(hosts: 4) { lab in
+        let crew = try Crew(lab)
+        for host in ["h1", "h2", "h3", "h4"] {
+          try lab.tool("impair", host, "both", "mcast", "udp=1", "loss=100")
+        }
+        let newcomer = try Node(
+          lab, "h4", options: ["--no-avahi", "--peer", "\(lab.address("h1")):41717"])
+        let invite = try crew.nodes[0].run("invite")
+        try newcomer.run("join", input: invite + "\n")
+        let took = try Node.time("h4 does not meet all", within: 30) {
+          try newcomer.present() == ["h1", "h2", "h3"]
+        }
+        print("without multicast: the newcomer met all after \(Int(took * 1_000)) ms")
+        for node in crew.nodes { #expect(try node.present().count == 3) }
+      }
+    }
+
+    // A18
+    @Test func oneOpenUDPPortInTheFirewallIsEnough() throws {
+      try Lab.with(hosts: 2) { lab in
+        for host in ["h1", "h2"] {
+          try lab.sh(
+            host,
+            """
+            nft add table inet wall
+            nft add chain inet wall input '{ type filter hook input priority 0; policy drop; }'
+            nft add rule inet wall input iif lo accept
+            nft add rule inet wall input udp dport 41717 accept
+            """)
+        }
+        let crew = try Crew(
+          lab, hosts: ["h1", "h2"], options: ["h1": ["--no-avahi"], "h2": ["--no-avahi"]])
+        let key = try crew.nodes[0].hold()
+        try crew.nodes[1].waitForFloor("taken")
+        try key.release()
       }
     }
   }

@@ -147,6 +147,24 @@ extension OnTheLab {
       }
     }
 
+    // D10
+    @Test func withoutARuntimeFolderTheLineNamesTheSoundServerAndTheCure() throws {
+      try Lab.with(hosts: 1) { lab in
+        let program = try Requirements.talkaround()
+        let node = try lab.start(
+          "h1",
+          [
+            "env", "-u", "XDG_RUNTIME_DIR", "-u", "PULSE_RUNTIME_PATH", "HOME=/nonexistent",
+            "PULSE_SERVER=unix:/nonexistent/native", program, "--state",
+            "\(lab.home("h1"))/service", "run",
+            "--headless", "--no-avahi",
+          ])
+        try Lab.wait(seconds: 5, "no line") { node.complaints.contains("no sound server (") }
+        #expect(node.complaints.contains("systemctl --user start pulseaudio"))
+        #expect(node.isRunning)
+      }
+    }
+
     @Test func withoutAMicrophoneWeListenAndAMonitorIsNoMicrophone() throws {
       try Lab.with(hosts: 2) { lab in
         let crew = try Crew(lab, hosts: ["h1", "h2"])
