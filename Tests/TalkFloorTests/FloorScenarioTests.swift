@@ -177,6 +177,28 @@ import Testing
     #expect(mesh.machines[2].snapshot.queue.map(\.peer) == [mesh.machines[3].me])
   }
 
+  /// L2: lease 250 ms, window 100 ms, 30 ms for the place, whenever in a frame's time the holder
+  /// dies, and however unevenly its last packets came.
+  @Test(arguments: [3, 4, 8])
+  func theSuccessorOfACrashedHolderLosesNoClaimWindow(count: Int) throws {
+    var worst = Duration.zero
+    for seed in 0..<40 {
+      var mesh = FloorMesh(
+        count: count, seed: UInt64(seed),
+        links: LinkModel(delay: .milliseconds(1), jitter: .milliseconds(8)))
+      mesh.run(for: .milliseconds(50))
+      mesh.press(1)
+      mesh.press(2, after: .milliseconds(200))
+      mesh.run(for: .milliseconds(1_000 + seed))
+      let crashed = mesh.now
+      mesh.crash(1)
+      mesh.run(for: .seconds(1))
+      let start = try #require(starts(mesh, node: 2).first, "seed \(seed)")
+      worst = max(worst, start - crashed)
+    }
+    #expect(worst <= .milliseconds(380 + 9), "\(worst)")
+  }
+
   @Test func deadKeeperCostsAtMost130Milliseconds() throws {
     var mesh = FloorMesh(count: 3, seed: 8)
     mesh.run(for: .milliseconds(50))
