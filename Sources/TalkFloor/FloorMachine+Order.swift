@@ -213,6 +213,7 @@ extension FloorMachine {
   /// Raises the highest turn seen, and the reserve on disk with it.
   mutating func noteTurn(_ turn: UInt64) {
     highestTurn = max(highestTurn, turn)
+    highestHeard = max(highestHeard, turn)
     reserveAhead()
   }
 
@@ -228,7 +229,8 @@ extension FloorMachine {
     let next = max(highestTurn, turn) + 1
     guard next <= Token.turnLimit, turn <= highestTurn + Self.turnJumpLimit else { return nil }
     guard next <= reserved else {
-      noteTurn(next - 1)
+      highestTurn = next - 1
+      reserveAhead()
       lacksTurn = true
       return nil
     }

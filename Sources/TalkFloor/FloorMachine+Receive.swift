@@ -9,7 +9,9 @@ extension FloorMachine {
     turn: UInt64, seat: UInt16, floorClass: FloorClass, from sender: PeerID, now: Instant
   ) -> Token? {
     fenceIfStalled(now: now)
-    lapseIfDue(now: now)
+    // Late voice of the talker of record resumes it; there is no lapse to be told.
+    let isOfRecord = record.map { $0.token.id.turn == turn && $0.token.id.holder == sender } == true
+    if !isOfRecord { lapseIfDue(now: now) }
     let token = Token(
       id: TokenID(turn: turn, holder: sender, seat: seat), floorClass: floorClass)
     return hearsTalker(token, chain: [], now: now) ? token : nil
@@ -36,15 +38,29 @@ extension FloorMachine {
     }
     if case .talking(let talking) = local, over.overSince(token.id) == nil,
       members[token.id.holder]?.may(token.floorClass) == true,
-      token.id.turn <= highestTurn + Self.turnJumpLimit, outranks(token, talking.token)
+      token.id.turn <= highestTurn + Self.turnJumpLimit
     {
-      // Two holders hear each other and this one is ahead: we stop within this frame.
-      adopt(token, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
-      emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
-      return true
+      return meetRival(token, talking, now: now)
     }
     objectIfStale(token, now: now)
     return false
+  }
+
+  /// Two holders hear each other: true when the other one is ahead, and we have stopped.
+  private mutating func meetRival(_ rival: Token, _ talking: Talking, now: Instant) -> Bool {
+    guard outranks(rival, talking.token) else {
+      // We stay by our class; whoever took our turn for over must see a higher one to believe it.
+      if isAhead(rival.id, of: talking.token.id) {
+        renumber(talking, above: rival.id.turn, now: now)
+      } else {
+        objectIfStale(rival, now: now)
+      }
+      return false
+    }
+    // We stop within this frame.
+    adopt(rival, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
+    emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
+    return true
   }
 
   /// The talker of record was heard at first hand: its lease starts again, and a lapsed token that
@@ -81,7 +97,7 @@ extension FloorMachine {
       .send(
         .stale(
           token: token, idle: !isLive(record, now: now),
-          age: age(of: overSince ?? record.lastHeard, now: now), highestTurn: highestTurn),
+          age: age(of: overSince ?? record.lastHeard, now: now), highestTurn: highestHeard),
         to: .peer(token.id.holder)))
   }
 

@@ -106,7 +106,11 @@ package struct FloorMachine {
   var over = RecentTokens()
   var queue = FloorQueue()
   var local = Local.quiet
+  /// No turn of ours may be at or below this: seen, or used before the last restart for all we know.
   var highestTurn: UInt64
+  /// The highest turn that was named since the start: what we answer. A restart must not drive the
+  /// turns of all others up.
+  var highestHeard: UInt64 = 0
   var reserved: UInt64
   var reserveAsked: UInt64
   /// When a reserve that failed is asked for again, and how long it is waited for after the next
@@ -172,6 +176,7 @@ package struct FloorMachine {
   package mutating func becomeFirstKeeper(now: Instant) {
     precondition(record == nil, "first keeper of a channel that has a token")
     highestTurn += 1
+    highestHeard = highestTurn
     let token = Token(
       id: TokenID(turn: highestTurn, holder: me, seat: 0), floorClass: .normal)
     record = Record(
