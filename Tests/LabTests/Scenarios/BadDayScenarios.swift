@@ -82,6 +82,34 @@ extension OnTheLab {
       }
     }
 
+    @Test func whatTheSystemDeniesIsNamedWith77AndLeftAsItWas() throws {
+      try Lab.with(hosts: 1) { lab in
+        // The whole way to the program must be open to another user.
+        let (program, state) = ("/run/talkaround", "/run/nobody/state")
+        try lab.sh(
+          "h1",
+          "cp \(try Requirements.talkaround()) \(program); chmod 755 /run \(program)\n"
+            + "install -d -o 65534 -g 65534 -m 700 /run/nobody")
+        let words = [
+          "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env",
+          "-u", "XDG_RUNTIME_DIR", "HOME=/run/nobody", program, "--state", state, "run",
+          "--headless", "--no-avahi",
+        ]
+        let node = try lab.start("h1", words)
+        try Lab.wait(seconds: 5, "not ready: \(node.complaints)") {
+          node.complaints.contains("ready on UDP port")
+        }
+        node.signal(SIGTERM)
+        #expect(try node.wait(seconds: 5).code == 0)
+        let sum = "sha256sum \(state)/identity \(state)/boot"
+        let before = try lab.sh("h1", sum)
+        try lab.sh("h1", "chmod 000 \(state)/identity")
+        Self.expectRefused(
+          try lab.run("h1", words), 77, "\(state)/identity: permission denied; check its owner")
+        #expect(try lab.sh("h1", sum) == before)
+      }
+    }
+
     // F5, A21
     @Test(arguments: ["", "SO_REUSEPORT", "SO_REUSEADDR"])
     func aTakenPortNamesItsOwnerAndTheNextOneServes(option: String) throws {
