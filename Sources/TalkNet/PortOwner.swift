@@ -16,10 +16,12 @@ package struct PortOwner: Hashable, Sendable, CustomStringConvertible {
   /// As in "socat (process 4711)"; the command is escaped, for a process may call itself anything.
   package var description: String { "\(SafeText.escaped(command)) (process \(process))" }
 
-  /// Who has `port` in our network; nil when nobody has, or it is not ours to see: other users'
-  /// processes do not show us their sockets.
+  /// Who has `port` in the network of this thread; nil when nobody has, or it is not ours to see:
+  /// other users' processes do not show us their sockets.
   package static func find(_ port: UInt16) -> PortOwner? {
-    let inodes = ["udp", "udp6"].flatMap { Self.inodes(of: port, table: "/proc/self/net/\($0)") }
+    let inodes = ["udp", "udp6"].flatMap { table in
+      Self.inodes(of: port, table: "/proc/thread-self/net/\(table)")
+    }
     guard !inodes.isEmpty else { return nil }
     let links = inodes.map { "socket:[\($0)]" }
     for process in names(in: "/proc").compactMap(Int32.init).sorted().prefix(processLimit) {
