@@ -212,17 +212,24 @@ extension FloorMachine {
 
   /// Goes on under a turn above `turn`, by a grant to ourselves that every listener follows.
   mutating func renumber(_ talking: Talking, above turn: UInt64, now: Instant) {
-    guard let current = record, let next = newTurn(above: turn) else { return }
+    guard let next = newTurn(above: turn) else { return }
+    var renewed = talking.token
+    renewed.id.turn = next
+    renumber(talking, to: renewed, now: now)
+  }
+
+  /// Goes on under another token of ours.
+  mutating func renumber(_ talking: Talking, to renewed: Token, now: Instant) {
+    guard let current = record else { return }
     var talking = talking
     let old = talking.token
-    var renewed = old
-    renewed.id.turn = next
     let chain = extend(current.chain, from: old, to: renewed, request: talking.request)
     over.insert(old.id, at: now)
     record!.token = renewed
     record!.chain = chain
     record!.previous = old
-    noteTurn(next)
+    noteTurn(renewed.id.turn)
+    ownTurn = renewed.id.turn
     talking.token = renewed
     talking.fencedUntil = nil
     local = .talking(talking)
