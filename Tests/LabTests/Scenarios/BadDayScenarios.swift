@@ -190,7 +190,8 @@ extension OnTheLab {
         let crew = try Crew(lab, hosts: ["h1", "h2"])
         for node in crew.nodes {
           let lines = node.log.filter { $0.contains("D-Bus") || $0.contains("vahi") }
-          #expect(lines == ["talkaround: there is no system D-Bus"], "\(lines)")
+          #expect(lines.count == 1, "\(lines)")
+          #expect(lines.first?.hasSuffix("there is no system D-Bus") == true, "\(lines)")
         }
         try lab.tool("svc", "h1", "dbus", "start")
         try Lab.wait(seconds: 6, "the missing daemon is not told") {
