@@ -16,6 +16,10 @@ package enum AudioFault: Error, Hashable, Sendable, CustomStringConvertible {
   case noResources(what: String)
   /// A sound file could not be opened or read, with libsndfile's reason.
   case unreadableFile(path: String, reason: String)
+  /// A sound file holds no sample. The person names another, or records it again.
+  case emptyFile(path: String)
+  /// A sound file ends before its own length says. The person copies or records it again.
+  case cutShort(path: String, bytes: Int, of: Int)
   /// A sound file could not be made or written, with libsndfile's reason.
   case unwritableFile(path: String, reason: String)
 
@@ -39,6 +43,10 @@ package enum AudioFault: Error, Hashable, Sendable, CustomStringConvertible {
     case .unreadableFile(let path, let reason):
       "cannot read sound from \(path) (\(reason)): convert it with: "
         + "sox in.wav -r 48000 -c 1 out.wav"
+    case .emptyFile(let path):
+      "there is no sound in \(path): record it again, or name another file"
+    case .cutShort(let path, let bytes, let whole):
+      "\(path) is cut short (\(bytes) of \(whole) bytes): copy or record it again"
     case .unwritableFile(let path, let reason):
       "cannot write sound to \(path) (\(reason)): check the folder and the space in it"
     }

@@ -84,6 +84,14 @@ package struct Presence: Sendable {
     deadline = Instant.earliest(deadline, now)
   }
 
+  /// The link that led to `peer` is gone: it is away at once, until something comes from it.
+  package mutating func linkLost(to peer: PeerID, now: Instant) {
+    guard let index = peers.index(of: peer) else { return }
+    peers[at: index].heardMe = nil
+    become(false, at: index, now: now)
+    deadline = Instant.earliest(deadline, now)
+  }
+
   /// Something authenticated came from `peer`. Allocates nothing.
   package mutating func heard(_ peer: PeerID, now: Instant) {
     guard let index = peers.index(of: peer) else { return }

@@ -112,7 +112,7 @@ extension AudioFault {
     case .noMicrophone, .monitorRefused: .noMicrophone
     case .noSpeaker: .noSpeaker
     case .streamRefused, .noResources: .noSoundServer
-    case .unreadableFile, .unwritableFile: .badFile
+    case .unreadableFile, .unwritableFile, .emptyFile, .cutShort: .badFile
     }
   }
 }

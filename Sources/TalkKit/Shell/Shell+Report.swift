@@ -156,6 +156,7 @@ extension Shell {
     else { return }
     wantsInNames.removeAll { $0.channel == id && $0.peer == peer }
     logPresence(member, id)
+    saveNames()
     publish(.member(MemberEvent(channel: id.description, member: memberStatus(member, on: id))))
     let isReady = channelStatus(id).status == .ready
     guard readiness[id] != isReady else { return }
@@ -249,6 +250,11 @@ extension Shell {
     var message = reason.meaning
     if reason == .noMicrophone, let fault = sound.capture.fault { message = fault.description }
     refusePresses(id, reason, message)
+    // The latch is the node's own key: nobody else would let go of it. One whose burst another took
+    // waits for the floor.
+    if why != .stopped(.preempted), why != .stopped(.lost) {
+      input { self.node.release(.latch, $0) }
+    }
     speechFailed(id, reason, message)
   }
 }

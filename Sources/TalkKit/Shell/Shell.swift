@@ -28,11 +28,20 @@ final class Shell {
   var networkWatch: NetworkWatch?
   var discovery: AvahiDiscovery?
   var resolver: Resolver?
+  var namedPeers = NamedPeers([])
+  var namesTimer: LoopTimer?
   var sound: Sound
   var reserveTickets: [(ticket: UInt64, channel: ChannelID, turn: UInt64)] = []
   var pendingPresses: [PendingPress] = []
+  var pressTimer: LoopTimer?
+  var pendingWrites: [PendingWrite] = []
+  var lastTickets: [StoreFile: UInt64] = [:]
+  /// What was last told of a file that could not be written.
+  var fileFaults: [StoreFile: StoreError] = [:]
+  var savedNames: StoredNames
   var speech: Speech?
   var avahiState = "off"
+  var renames = Renames()
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
   /// The newcomers that were logged.
@@ -80,11 +89,15 @@ final class Shell {
       }
     }
     startedPeers = state.peers
+    savedNames = state.names
     let mailbox = inputs
     writer = StoreWriter(directory: directory) { mailbox.post(.stored($0)) }
     node.announces = options.avahi
     let audible = options.tones.map(\.rawValue)
     node.silentTones = ToneEvent.allCases.filter { !audible.contains($0.word) }
+    for entry in state.names.entries {
+      node.remember(entry.name, of: entry.peer, on: entry.channel)
+    }
     for notice in state.notices { Log.error(notice) }
   }
 
@@ -114,6 +127,7 @@ final class Shell {
     try loop.add(fd: inputs.fd) { [unowned self] in
       self.inputs.drain { self.take($0) }
     }
+    pressTimer = try LoopTimer(loop: loop) { [unowned self] in self.answerWaitingPresses() }
     networkWatch = try NetworkWatch(loop: loop) { [unowned self] links in
       self.linksChanged(links)
     }
@@ -144,20 +158,7 @@ final class Shell {
         discovery.events.drain { self.discovered($0) }
       }
     }
-    guard !options.staticPeers.isEmpty else { return }
-    let resolver = try Resolver()
-    self.resolver = resolver
-    try loop.add(fd: resolver.results.fd) { [unowned self] in
-      resolver.results.drain { result in
-        if result.endpoints.isEmpty { Log.error("peer \(result.name): no address found") }
-        self.input { step in
-          for endpoint in result.endpoints { self.node.addStaticPeer(endpoint, step) }
-        }
-      }
-    }
-    for text in options.staticPeers {
-      _ = resolver.resolve(try HostAndPort(text))
-    }
+    try connectNamedPeers()
   }
 
   private func close() {
@@ -240,7 +241,7 @@ final class Shell {
     switch effect {
     case .reserveTurns(let channel, let turn): reserveTurns(channel, through: turn)
     case .saveChannel(let channel): save(channel)
-    case .forgetChannel(let channel): writer.remove(channel)
+    case .forgetChannel(let channel): forget(channel)
     case .publish(let instance, let txt):
       do {
         try discovery?.publish(instance: instance, port: socket.port, text: txt)
@@ -271,6 +272,8 @@ final class Shell {
   private func linksChanged(_ links: [Link]) {
     helloLinks?.update(links)
     discovery?.refresh()
+    namedPeers.networkChanged()
+    lookUpPeers()
     let addresses = links.filter { $0.kind != .loopback }.flatMap { link in
       link.addresses.map { address in
         LinkAddress(
@@ -289,7 +292,14 @@ final class Shell {
         self.node.found(
           instance: service.instance, txt: service.text, at: [service.endpoint], $0)
       }
-    case .collision: input { self.node.renewServiceRecord($0) }
+    case .collision:
+      switch renames.collided() {
+      case .rename: input { self.node.renewServiceRecord($0) }
+      case .giveUp:
+        Log.line("somebody on this network defends every mDNS name; members are found by hellos")
+      case .quiet: break
+      }
+    case .published: renames.registered()
     case .status(let status):
       avahiState = status == .running ? "running" : "down"
       Log.line(status.description, [.running, .registering].contains(status) ? .info : .error)
@@ -298,7 +308,7 @@ final class Shell {
           DiscoveryEvent(
             source: "avahi", state: avahiState,
             reason: status == .running ? nil : .avahiDown)))
-    case .lost, .published: break
+    case .lost: break
     }
   }
 }
