@@ -1,4 +1,5 @@
 package import TalkCore
+import TalkFloor
 
 /// The timers of clause 11 and what their expiry does.
 extension OffNetworkFloor {

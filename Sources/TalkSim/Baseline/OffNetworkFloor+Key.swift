@@ -1,4 +1,5 @@
 package import TalkCore
+import TalkFloor
 package import TalkWire
 
 /// The PTT button.

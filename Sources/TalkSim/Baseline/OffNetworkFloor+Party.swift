@@ -1,4 +1,6 @@
 package import TalkCore
+import TalkCrypto
+import TalkFloor
 package import TalkWire
 
 /// The baseline as a party of the simulated world.

@@ -1,5 +1,6 @@
 package import TalkCore
-package import TalkWire
+import TalkFloor
+import TalkWire
 
 /// Messages and media of others. What has no procedure in a state is discarded (7.2.3.1).
 extension OffNetworkFloor {

@@ -1,6 +1,6 @@
 package import TalkCore
-package import TalkFloor
-package import TalkWire
+import TalkFloor
+import TalkWire
 
 /// The baseline: off-network floor control of 3GPP TS 24.380 clause 7 (MCPTT without a server), to
 /// be measured beside our own floor on the same network with the same presses.

@@ -1,4 +1,4 @@
-package import TalkCore
+import TalkCore
 
 /// The timers and counters of an off-network floor participant (TS 24.380 clause 11), with the
 /// values that NIST's model of MCPTT uses and floor.md lists.
