@@ -208,4 +208,18 @@ package protocol FloorParty {
   static func kind(of message: Message) -> ControlKind
   /// A message in a few words, for traces; `name` gives a peer's name.
   static func describe(_ message: Message, name: (PeerID) -> String) -> String
+  /// What of a message the checkers look at.
+  static func note(of message: Message) -> ControlNote
+  /// A message that a lying member makes up; nil when this protocol has no such lie.
+  static func lie(_ lie: Lie) -> Message?
+}
+
+extension FloorParty {
+  /// What of a message the checkers look at; a party whose messages carry tokens says more.
+  package static func note(of message: Message) -> ControlNote {
+    ControlNote(kind: kind(of: message))
+  }
+
+  /// A message that a lying member makes up; nil when this protocol has no such lie.
+  package static func lie(_ lie: Lie) -> Message? { nil }
 }
