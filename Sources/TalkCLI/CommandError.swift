@@ -12,9 +12,10 @@ enum ExitCode {
   /// What a command ends with that the node refused for this reason.
   static func of(_ reason: Reason) -> Int32 {
     switch reason {
-    case .usage, .noSuchChannel, .channelExists, .badName, .badInvite, .badFile: usage
+    case .usage, .noSuchChannel, .noSuchMember, .channelExists, .badName, .badInvite, .badFile:
+      usage
     case .busy, .queueFull, .overload, .stopping, .released: busy
-    case .listenOnly, .classRefused: noPermission
+    case .listenOnly, .classRefused, .notAdmin: noPermission
     case .stateFile, .copiedIdentity: state
     default: unavailable
     }

@@ -5,9 +5,10 @@ enum CommandTable {
   /// In the order of the help.
   static let commands: [Command] =
     [ScreenCommand.command, RunCommand.command] + ChannelCommands.commands + [
-      InviteCommand.command, JoinCommand.command, MembersCommand.command,
-    ] + TalkCommands.commands + [
+      InviteCommand.command, JoinCommand.command,
+    ] + MembersCommand.commands + TalkCommands.commands + [
       StatusCommand.command, WatchCommand.command, DevicesCommand.command, StopCommand.command,
+      SimulateCommand.command,
     ]
 
   /// Runs a command line (without the program's name) and returns its exit code.

@@ -9,7 +9,9 @@ struct HelpText {
     if let command = commands.first(where: { $0.words == words }), !words.isEmpty {
       return full(command)
     }
-    let matching = commands.filter { !$0.words.isEmpty && $0.words.starts(with: words) }
+    let matching = commands.filter {
+      !$0.words.isEmpty && !$0.isHidden && $0.words.starts(with: words)
+    }
     let left = matching.map { "\($0.name)\($0.argument.text)" }
     let head =
       words.isEmpty

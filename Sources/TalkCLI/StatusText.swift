@@ -30,6 +30,9 @@ enum StatusText {
       if member.lossFrom >= 0.005 { parts.append("you lose \(percent(member.lossFrom))") }
       if member.deaf { parts.append("deaf") }
     }
+    if let role = member.role, role != "member" { parts.append(role) }
+    let special = member.classes.filter { $0 == "priority" || $0 == "peril" }
+    if !special.isEmpty { parts.append("may speak with \(special.joined(separator: ", "))") }
     return parts.joined(separator: "  ")
   }
 

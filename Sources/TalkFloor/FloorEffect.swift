@@ -21,6 +21,8 @@ package enum StopReason: String, Hashable, Sendable, CaseIterable {
   case lost
   /// Nobody is left who hears us.
   case unheard
+  /// On a strict channel, no majority of the roster is left.
+  case minority
 }
 
 /// Why a press did not lead to a burst, when nobody refused it.
@@ -29,6 +31,8 @@ package enum UnheardReason: String, Hashable, Sendable, CaseIterable {
   case alone
   /// Members are here, but none answered.
   case noAnswer
+  /// The channel is strict, and half of its roster or more is away.
+  case minority
 }
 
 /// What the floor wants done, in order.
@@ -45,6 +49,8 @@ package enum FloorEffect: Hashable, Sendable {
   case finishTransmit(Token)
   /// The limit comes in ten seconds.
   case limitWarning
+  /// The talker of a token goes on without a break under another turn.
+  case talkerRenumbered(Token, to: Token)
   /// Somebody else talks: `token` is rendered from now on, nothing else.
   case talker(Token)
   /// The talker of `token` is done; what is buffered may still be played, up to `lastFrame`.

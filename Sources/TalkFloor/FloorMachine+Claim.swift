@@ -17,7 +17,7 @@ extension FloorMachine {
       answerLive(request, record, now: now)
       return
     }
-    guard isSampled(request.request), request.spread != .forwarded else { return }
+    guard isSampled(request), request.spread != .forwarded else { return }
     if record.talking {
       // Lapsed here: we have heard no talker for a lease, if we were up that long.
       guard now - started >= timers.lease else { return }
@@ -49,7 +49,7 @@ extension FloorMachine {
             token: record.token, talking: true, chain: record.chain, queue: queue.entries),
           to: asker))
     case .everyone:
-      guard isSampled(request.request) else { return }
+      guard isSampled(request) else { return }
       emit(
         .send(
           .alive(
@@ -58,35 +58,6 @@ extension FloorMachine {
       guard holder != request.requester else { return }
       forward(request, to: holder, now: now)
     case .forwarded: break
-    }
-  }
-
-  /// Passes a request on once; if no answer comes back in time the asker is told.
-  private mutating func forward(_ request: FloorRequest, to keeper: PeerID, now: Instant) {
-    guard request.spread == .everyone, forwards.count < 32,
-      !forwards.contains(where: {
-        $0.request == request.request && $0.requester == request.requester
-      })
-    else { return }
-    forwards.append(
-      Forward(
-        request: request.request, requester: request.requester,
-        until: now + timers.forwardWait))
-    var passed = request
-    passed.spread = .forwarded
-    emit(.send(.request(passed), to: .peer(keeper)))
-  }
-
-  /// Tells askers whose forwarded request nobody answered.
-  mutating func wakeForwards(now: Instant) {
-    let late = forwards.filter { $0.until <= now }
-    forwards.removeAll { $0.until <= now }
-    for forward in late {
-      guard let record, !record.talking else { continue }
-      emit(
-        .send(
-          .unreached(request: forward.request, highestTurn: highestTurn),
-          to: .peer(forward.requester)))
     }
   }
 
@@ -102,7 +73,16 @@ extension FloorMachine {
       local = .talking(talking)
       return
     }
-    guard case .asking(var asking) = local, asking.claim != nil else { return }
+    guard case .asking(var asking) = local else { return }
+    if case .vacant(asking.request, _, _) = message, asking.queuedPlace != nil,
+      record.map({ isLive($0, now: now) }) != true
+    {
+      // The holder whom others heard for us is gone: its queue means nothing any more.
+      asking.queuedPlace = nil
+      asking.placeUntil = nil
+      asking.claim = Claim(until: now + timers.claimWindow)
+    }
+    guard asking.claim != nil else { return }
     func note(_ turn: UInt64) {
       guard turn <= highestTurn + Self.turnJumpLimit else { return }
       asking.claim!.highestTurn = max(asking.claim!.highestTurn, turn)
@@ -117,9 +97,13 @@ extension FloorMachine {
       if record?.talking != true || record?.lapsed == true { asking.claim!.answered = true }
     case .alive(asking.request, let token, let age):
       guard over.overSince(token.id) == nil, !overrides(asking, now: now) else { break }
-      let left = timers.lease - .milliseconds(Int(age))
-      asking.claim!.until = max(asking.claim!.until, now + max(left, .zero))
+      // Somebody is there: the press is not unheard, however long the talker goes on. What the
+      // member says once its lease has ended too is asked for when that is.
+      let left = max(timers.lease - .milliseconds(Int(age)), .zero)
+      asking.claim!.until = max(asking.claim!.until, now + left)
       asking.claim!.answered = false
+      asking.claim!.windows = 0
+      asking.nextSend = min(asking.nextSend, now + left + .milliseconds(1))
     default: return
     }
     local = .asking(asking)
@@ -132,6 +116,11 @@ extension FloorMachine {
   /// The window of our claim is over.
   mutating func endClaimWindow(now: Instant) {
     guard case .asking(var asking) = local, var claim = asking.claim else { return }
+    guard hasQuorum else {
+      local = .quiet
+      emit(.unheard(.minority))
+      return
+    }
     let live = record.map { isLive($0, now: now) } == true
     let overridden = overrides(asking, now: now)
     if claim.answered || (overridden && hearsUs(now: now)), !live || overridden {

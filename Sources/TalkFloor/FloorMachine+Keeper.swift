@@ -29,16 +29,18 @@ extension FloorMachine {
       emit(.stopTransmit(talking.token, .preempted))
       askAgain(after: talking, now: now)
       if case .asking(let asking) = local {
-        _ = queue.insert(
+        _ = enqueue(
           QueueEntry(
             floorClass: asking.floorClass, request: asking.request, peer: me,
-            seat: asking.seat))
+            seat: asking.seat), now: now)
       }
     }
+    if current.talking { talkEnds(current, now: now) }
     over.insert(current.token.id, at: now)
     record = Record(
       token: token, talking: true, chain: chain, previous: current.token, lastHeard: now,
-      since: now, confirmed: false)
+      since: now, limitStart: limitStart(of: token.id, now: now), confirmed: false)
+    exchange.begin(token.id, hangTime: timers.hangTime, now: now)
     noteTurn(turn)
     nextHeartbeat = nil
     emit(.talker(token))
@@ -59,13 +61,20 @@ extension FloorMachine {
         startOwnBurst(asking, now: now)
         return true
       }
-      guard members[next.peer]?.present == true else {
+      guard members[next.peer]?.present == true || isReachedByOthers(next) else {
         _ = queue.remove(next.peer, seat: next.seat)
         continue
       }
       return grant(next, counter: 0, now: now)
     }
     return false
+  }
+
+  /// Puts a talker into the queue where it belongs.
+  mutating func enqueue(
+    _ entry: QueueEntry, now: Instant
+  ) -> (accepted: Bool, changed: Bool) {
+    queue.insert(entry, exchange: exchange, hangTime: timers.hangTime, now: now)
   }
 
   /// We keep the idle floor.
@@ -83,6 +92,7 @@ extension FloorMachine {
       emit(
         .send(.deny(request: request.request, seat: request.seat, reason: reason), to: audience))
     }
+    guard hasQuorum else { return deny(.minority) }
     guard member.maySpeak else { return deny(.listenOnly) }
     guard member.may(request.floorClass) else { return deny(.classRefused) }
     let entry = QueueEntry(
@@ -94,8 +104,9 @@ extension FloorMachine {
       _ = grant(entry, counter: request.counter, now: now)
       return
     }
-    let result = queue.insert(entry)
+    let result = enqueue(entry, now: now)
     guard result.accepted else { return deny(.queueFull) }
+    noteRoute(of: request)
     if result.changed {
       announceQueue()
     } else {

@@ -12,6 +12,15 @@ extension FloorMachine {
       emit(.unheard(.alone))
       return
     }
+    guard hasQuorum else {
+      emit(.unheard(.minority))
+      return
+    }
+    // As keeper we would grant ourselves what every listener refuses.
+    if let rights, !rights.may(floorClass) {
+      emit(.denied(rights.maySpeak ? .classRefused : .listenOnly))
+      return
+    }
     nextRequest += 1
     var asking = Asking(
       request: nextRequest, seat: seat, floorClass: floorClass, pressed: now, nextSend: now)
@@ -69,16 +78,17 @@ extension FloorMachine {
   /// Sends or repeats our request: first to the holder or keeper alone, then to everyone.
   mutating func send(_ asking: inout Asking, now: Instant) {
     let target = record?.token.id.holder
-    let direct =
-      asking.sends == 0 && target.map { $0 != me && members[$0]?.present == true } == true
+    let isReached = target.map { $0 != me && members[$0]?.present == true } == true
+    let direct = isReached && (asking.sends == 0 || asking.queuedPlace != nil)
     let request = FloorRequest(
       request: asking.request, requester: me, seat: asking.seat, floorClass: asking.floorClass,
-      spread: direct || asking.queuedPlace != nil ? .direct : .everyone, counter: highestTurn)
+      spread: direct ? .direct : .everyone, counter: highestTurn,
+      attempt: UInt16(truncatingIfNeeded: asking.sends))
     if let target, request.spread == .direct {
       emit(.send(.request(request), to: .peer(target)))
     } else {
       emit(.send(.request(request), to: .everyone))
-      if asking.claim == nil {
+      if asking.claim == nil, asking.queuedPlace == nil {
         let until =
           overrides(asking, now: now)
           ? asking.pressed + timers.emergencyClaim : now + timers.claimWindow
@@ -105,6 +115,13 @@ extension FloorMachine {
     switch local {
     case .quiet: break
     case .asking(var asking):
+      if let until = asking.placeUntil, until <= now {
+        // Nobody has confirmed our place for long: ask anew.
+        asking.placeUntil = nil
+        asking.queuedPlace = nil
+        asking.sends = 1
+        asking.nextSend = now
+      }
       if asking.nextSend <= now { send(&asking, now: now) }
       local = .asking(asking)
       if let claim = asking.claim, claim.until <= now { endClaimWindow(now: now) }
@@ -150,9 +167,10 @@ extension FloorMachine {
   mutating func beginTalking(_ token: Token, chain: [Grant], request: UInt64, now: Instant) {
     let previous = record?.token ?? token
     retireRecord(now: now, cut: false)
+    exchange.begin(token.id, hangTime: timers.hangTime, now: now)
     record = Record(
       token: token, talking: true, chain: chain, previous: previous, lastHeard: now, since: now,
-      confirmed: true)
+      limitStart: now, confirmed: true)
     noteTurn(token.id.turn)
     var limitStart = now
     if let lastBurst, now - lastBurst.end <= timers.limitMemory {
@@ -174,6 +192,7 @@ extension FloorMachine {
     lastBurst = (talking.limitStart, now)
     local = .quiet
     emit(.stopTransmit(talking.token, reason))
+    talkEnds(record!, now: now)
     record!.talking = false
     over.insert(talking.token.id, at: now)
     // The next grant comes first: it says all that a release says, and whoever waits hears it
@@ -185,10 +204,14 @@ extension FloorMachine {
       token: nil, now: now)
   }
 
-  /// Stops our burst when nobody is left to hear it.
+  /// Stops our burst when nobody is left to hear it, or on a strict channel too few.
   mutating func stopIfNobodyHears(now: Instant) {
-    guard presentCount == 0, case .talking(let talking) = local else { return }
-    endOwnBurst(talking, .unheard, now: now)
+    guard case .talking(let talking) = local else { return }
+    if presentCount == 0 {
+      endOwnBurst(talking, .unheard, now: now)
+    } else if !hasQuorum {
+      endOwnBurst(talking, .minority, now: now)
+    }
   }
 
   /// Hands an idle floor that we keep to another member, since we leave.

@@ -93,14 +93,27 @@ extension FloorMachine {
   mutating func adopt(
     _ next: Token, talking: Bool, chain: [Grant], firstHand: Bool, verdict: Verdict, now: Instant
   ) {
+    if let current = record, talking, current.isRenumbered(as: next, by: verdict) {
+      over.insert(current.token.id, at: now)
+      record!.token = next
+      record!.chain = chain
+      record!.previous = current.token
+      record!.lastHeard = now
+      noteTurn(next.id.turn)
+      emit(.talkerRenumbered(current.token, to: next))
+      return
+    }
     let previous = record?.token ?? next
     retireRecord(now: now, cut: verdict == .preempts)
     record = Record(
       token: next, talking: talking, chain: chain, previous: previous, lastHeard: now, since: now,
-      confirmed: firstHand)
+      limitStart: limitStart(of: next.id, now: now), confirmed: firstHand)
     noteTurn(next.id.turn)
     nextHeartbeat = nil
-    if talking { emit(.talker(next)) }
+    if talking {
+      exchange.begin(next.id, hangTime: timers.hangTime, now: now)
+      emit(.talker(next))
+    }
     if case .asking(var asking) = local {
       asking.claim = nil
       asking.sends = asking.queuedPlace == nil ? 0 : asking.sends
@@ -115,6 +128,7 @@ extension FloorMachine {
     guard let record else { return }
     over.insert(record.token.id, at: now)
     repeats.removeAll { $0.token == record.token.id }
+    if record.talking, !record.lapsed { talkEnds(record, now: now) }
     if record.token.id.holder == me {
       if case .talking(let talking) = local, talking.token.id == record.token.id {
         lastBurst = (talking.limitStart, now)
@@ -142,11 +156,13 @@ extension FloorMachine {
     guard var current = record, current.talking, !current.lapsed,
       current.token.id.holder != me
     else { return }
-    let overLimit = now >= current.since + timers.talkLimit + timers.limitGrace
+    let overLimit = isOverLimit(current, now: now)
     guard overLimit || now >= current.lastHeard + timers.lease else { return }
+    talkEnds(current, now: overLimit ? now : current.lastHeard)
     current.lapsed = true
     record = current
     emit(.talkerDone(current.token, lastFrame: .max))
+    tellForwardedOfLapse()
     guard case .asking(var asking) = local else { return }
     // Successors claim in the order of the queue, so that one of them speaks, not all.
     let place = asking.queuedPlace ?? 0
@@ -155,6 +171,40 @@ extension FloorMachine {
     asking.nextSend = now + timers.successorStep * place
     asking.claim = nil
     local = .asking(asking)
+  }
+
+  // MARK: The talk limit and the exchange
+
+  /// True when the talker of record goes on beyond the limit and its grace.
+  func isOverLimit(_ record: Record, now: Instant) -> Bool {
+    now > record.limitStart + timers.talkLimit + timers.limitGrace
+  }
+
+  /// Since when the limit counts for a talker that begins now: taps in a row count as one burst,
+  /// whatever the talker's own machine says.
+  func limitStart(of token: TokenID, now: Instant) -> Instant {
+    guard let lastTalk, lastTalk.holder == token.holder, lastTalk.seat == token.seat,
+      now - lastTalk.end <= timers.limitMemoryOfListeners
+    else { return now }
+    return now - (lastTalk.end - lastTalk.limitStart)
+  }
+
+  /// True when a talker begins anew though its taps have used up the limit. While it goes on, the
+  /// pause that would give it a new one has not begun.
+  mutating func evadesLimit(_ token: TokenID, now: Instant) -> Bool {
+    guard now > limitStart(of: token, now: now) + timers.talkLimit + timers.limitGrace else {
+      return false
+    }
+    lastTalk!.limitStart = limitStart(of: token, now: now)
+    lastTalk!.end = now
+    return true
+  }
+
+  /// A talker is done here, for whatever reason.
+  mutating func talkEnds(_ record: Record, now: Instant) {
+    exchange.end(now: now)
+    let id = record.token.id
+    lastTalk = (id.holder, id.seat, record.limitStart, now)
   }
 
   /// Raises the highest turn seen, and the reserve on disk with it.
@@ -179,5 +229,14 @@ extension FloorMachine {
       return nil
     }
     return next
+  }
+}
+
+extension FloorMachine.Record {
+  /// True when `next` is this burst under another turn: its holder has granted it to itself, as at
+  /// the end of a partition. Decoder, jitter and limit go on.
+  func isRenumbered(as next: Token, by verdict: FloorMachine.Verdict) -> Bool {
+    verdict == .succeeds && talking && !lapsed && next.id.holder == token.id.holder
+      && next.id.seat == token.id.seat && next.floorClass == token.floorClass
   }
 }

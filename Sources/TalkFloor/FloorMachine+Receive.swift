@@ -20,10 +20,14 @@ extension FloorMachine {
     guard token.id.holder != me else { return false }
     if let current = record, current.token.id == token.id {
       guard current.talking, current.token.floorClass == token.floorClass else { return false }
-      guard now <= current.since + timers.talkLimit + timers.limitGrace else { return false }
+      guard !isOverLimit(current, now: now) else {
+        talkEnds(current, now: now)
+        return false
+      }
       confirm(now: now)
       return true
     }
+    guard !evadesLimit(token.id, now: now) else { return false }
     let verdict = judge(token, talking: true, chain: chain, now: now)
     if verdict != .refused {
       adopt(
@@ -55,6 +59,7 @@ extension FloorMachine {
     record!.lastHeard = now
     guard record!.lapsed else { return }
     record!.lapsed = false
+    exchange.begin(record!.token.id, hangTime: timers.hangTime, now: now)
     emit(.talker(record!.token))
     if case .asking(var asking) = local {
       asking.claim = nil
@@ -85,7 +90,13 @@ extension FloorMachine {
     UInt16(clamping: (now - instant).wholeNanoseconds / 1_000_000)
   }
 
-  /// True for about six members: enough answers, however many there are (invariant C1).
+  /// True for about six members: enough answers, however many there are (invariant C1). Each
+  /// repeat asks others, so that a sample of none is not asked for ever.
+  func isSampled(_ request: FloorRequest) -> Bool {
+    isSampled(request.request &+ UInt64(request.attempt) << 32)
+  }
+
+  /// The same for what has no repeats.
   func isSampled(_ salt: UInt64) -> Bool {
     let count = UInt64(presentCount)
     guard count > 6 else { return true }
@@ -95,7 +106,9 @@ extension FloorMachine {
 
   /// An authenticated floor message of a member.
   package mutating func receive(_ message: FloorMessage, from sender: PeerID, now: Instant) {
-    guard sender != me, members[sender] != nil else {
+    guard sender != me, let index = members.index(of: sender),
+      members[at: index].budget.take(now: now)
+    else {
       refusedMessages += 1
       return
     }
@@ -120,11 +133,7 @@ extension FloorMachine {
       guard requester == sender else { return }
       receiveCancel(request, requester, seat: seat)
     case .deny(let request, let seat, let reason):
-      guard case .asking(let asking) = local, asking.request == request, asking.seat == seat,
-        record?.token.id.holder == sender
-      else { return }
-      local = .quiet
-      emit(.denied(reason))
+      receiveDeny(request, seat: seat, reason, from: sender)
     case .fence(let token): answerFence(token, from: sender, now: now)
     case .stale(let token, let idle, _, let highest):
       receiveStale(token, idle: idle, highestTurn: highest, now: now)
@@ -187,6 +196,7 @@ extension FloorMachine {
     over.insert(token.id, at: now)
     guard record!.talking else { return }
     let rendered = !record!.lapsed
+    if rendered { talkEnds(record!, now: now) }
     record!.talking = false
     record!.lapsed = false
     record!.lastHeard = now
@@ -209,28 +219,48 @@ extension FloorMachine {
       tellState(to: sender)
     } else if token.id.holder == sender {
       takeQueue(entries, of: token, now: now)
+      passOnQueue(entries, of: token, now: now)
     }
   }
 
   /// Takes over the queue of the token of record, and learns our own place from it.
   mutating func takeQueue(_ entries: [QueueEntry], of token: Token, now: Instant) {
-    guard record?.token.id == token.id, !isHolderOrKeeper else { return }
-    queue.replace(with: entries)
+    guard !isHolderOrKeeper else { return }
+    let isOfRecord = record?.token.id == token.id
+    if isOfRecord { queue.replace(with: entries, now: now) }
     guard case .asking(var asking) = local else { return }
-    let place = queue.place(of: me, seat: asking.seat)
-    if let place, queue.entries[place].request == asking.request {
+    let place = entries.firstIndex { $0.peer == me && $0.seat == asking.seat }
+    if let place, entries[place].request == asking.request {
+      // A member may tell it who hears the holder while we do not: then our place is all we know.
+      guard isOfRecord || members[token.id.holder]?.present != true else { return }
       let changed = asking.queuedPlace != place
       asking.queuedPlace = place
+      asking.placeUntil = now + timers.forwardMemory
       asking.claim = nil
       asking.nextSend = now + timers.queuedRepeat
       local = .asking(asking)
       if changed { emit(.queued(place: place + 1)) }
-    } else if asking.queuedPlace != nil {
+    } else if isOfRecord, asking.queuedPlace != nil {
       asking.queuedPlace = nil
+      asking.placeUntil = nil
       asking.sends = 0
       asking.nextSend = now
       local = .asking(asking)
     }
+  }
+
+  /// The holder refuses our request, or one that we passed on. A member between us and a holder
+  /// whom we do not reach may tell it.
+  private mutating func receiveDeny(
+    _ request: UInt64, seat: UInt16, _ reason: DenyReason, from sender: PeerID
+  ) {
+    passOnDeny(request, seat: seat, reason)
+    guard case .asking(let asking) = local, asking.request == request, asking.seat == seat,
+      let holder = record?.token.id.holder,
+      holder == sender || members[holder]?.present != true
+    else { return }
+    local = .quiet
+    emit(.denied(reason))
   }
 
   /// Asks for the queue when the heartbeat's digest says that ours is another.
@@ -284,7 +314,7 @@ extension FloorMachine {
       refusedMessages += 1
       return
     }
-    passOnForwarded(chain, entries, newest, from: sender)
+    passOnGrant(chain, entries, newest, from: sender)
     guard record?.token.id != newest.to.id else {
       takeQueue(entries, of: newest.to, now: now)
       return
@@ -296,13 +326,14 @@ extension FloorMachine {
       adopt(
         newest.to, talking: !kept, chain: chain, firstHand: false, verdict: verdict, now: now)
       takeQueue(entries, of: newest.to, now: now)
+      passOnQueue(entries, of: newest.to, now: now)
       return
     }
     if case .asking(let asking) = local, asking.request == newest.request,
       asking.seat == newest.to.id.seat
     {
       beginTalking(newest.to, chain: chain, request: asking.request, now: now)
-      queue.replace(with: entries)
+      queue.replace(with: entries, now: now)
       emit(
         .send(
           .taken(token: newest.to, talking: true, chain: chain, queue: queue.entries),
@@ -320,9 +351,9 @@ extension FloorMachine {
     retireRecord(now: now, cut: false)
     record = Record(
       token: token, talking: false, chain: chain, previous: previous, lastHeard: now, since: now,
-      confirmed: true)
+      limitStart: now, confirmed: true)
     noteTurn(token.id.turn)
-    queue.replace(with: entries)
+    queue.replace(with: entries, now: now)
     if case .asking(let asking) = local {
       startOwnBurst(asking, now: now)
       return
@@ -333,14 +364,5 @@ extension FloorMachine {
     sendRepeated(
       .release(token: token, lastFrame: 0), to: .everyone,
       gaps: Array(timers.releaseRepeats.dropFirst()), token: nil, now: now)
-  }
-
-  private mutating func passOnForwarded(
-    _ chain: [Grant], _ entries: [QueueEntry], _ newest: Grant, from sender: PeerID
-  ) {
-    guard let index = forwards.firstIndex(where: { $0.request == newest.request }) else { return }
-    let requester = forwards.remove(at: index).requester
-    guard requester != sender, newest.to.id.holder == requester else { return }
-    emit(.send(.grant(chain: chain, queue: entries), to: .peer(requester)))
   }
 }

@@ -21,6 +21,8 @@ package struct FloorMachine {
     var lastHeard: Instant
     /// Since when its holder talks.
     var since: Instant
+    /// Since when the talk limit counts: earlier than `since` when a tap counts on.
+    var limitStart: Instant
     /// True once its holder was heard under it.
     var confirmed: Bool
     /// True once its lease ended here.
@@ -48,6 +50,8 @@ package struct FloorMachine {
     var nextSend: Instant
     var sends = 0
     var queuedPlace: Int?
+    /// When the place is doubted again, unless the queue tells it anew.
+    var placeUntil: Instant?
     var claim: Claim?
   }
 
@@ -83,21 +87,18 @@ package struct FloorMachine {
     var interval: [Duration]
   }
 
-  /// A request that we passed on to the keeper.
-  struct Forward {
-    var request: UInt64
-    var requester: PeerID
-    var until: Instant
-  }
-
   /// Our own identity.
   package let me: PeerID
   /// The channel.
   package let channel: ChannelID
   /// The timers, equal for all members.
   package let timers: FloorTimers
+  /// True when the floor needs a majority of the roster.
+  package let strict: Bool
   let identity: Identity
 
+  /// What the roster allows us; everything until we know.
+  var rights: FloorMember?
   var members = OrderedTable<PeerID, FloorMember>(limit: 1_024)
   var record: Record?
   var over = RecentTokens()
@@ -109,6 +110,8 @@ package struct FloorMachine {
   var nextRequest: UInt64
   var repeats: [Repeat] = []
   var forwards: [Forward] = []
+  /// Waiting talkers whose requests came by other members; no more than wait.
+  var routes: [(peer: PeerID, seat: UInt16)] = []
   var nextHeartbeat: Instant?
   var idleInterval: Duration
   let started: Instant
@@ -118,6 +121,10 @@ package struct FloorMachine {
   var lastQueueAsk: Instant?
   /// The limit's clock and the end of our last burst, so that tapping does not reset it.
   var lastBurst: (limitStart: Instant, end: Instant)?
+  /// The same of the last talker who was not us, for listeners hold the limit too.
+  var lastTalk: (holder: PeerID, seat: UInt16, limitStart: Instant, end: Instant)?
+  /// Who has the running exchange, for the order of the queue.
+  var exchange = FloorExchange()
   /// The last frame that the node sent in our burst.
   var lastFrame: UInt32 = 0
 
@@ -129,15 +136,17 @@ package struct FloorMachine {
   /// A machine that knows nobody yet.
   ///
   /// `reservedTurn` is the highest turn that may have been used before (from disk), and as such may
-  /// be used up to it already; `firstRequest` must be above every request id of earlier runs.
+  /// be used up to it already; `firstRequest` must be above every request id of earlier runs. On a
+  /// `strict` channel the floor is used only where a majority of the roster is present.
   package init(
     identity: Identity, channel: ChannelID, timers: FloorTimers, reservedTurn: UInt64,
-    firstRequest: UInt64, now: Instant
+    firstRequest: UInt64, strict: Bool = false, now: Instant
   ) {
     self.identity = identity
     me = identity.publicIdentity.peerID
     self.channel = channel
     self.timers = timers
+    self.strict = strict
     highestTurn = reservedTurn
     reserved = reservedTurn
     reserveAsked = reservedTurn
@@ -156,16 +165,25 @@ package struct FloorMachine {
       id: TokenID(turn: highestTurn, holder: me, seat: 0), floorClass: .normal)
     record = Record(
       token: token, talking: false, chain: [], previous: token, lastHeard: now, since: now,
-      confirmed: true)
+      limitStart: now, confirmed: true)
     nextHeartbeat = now + idleInterval
   }
 
   // MARK: Members
 
-  /// Adds a member, or renews what the roster says of it.
+  /// Adds a member, or renews what the roster says of it; ourselves too.
   package mutating func setMember(_ peer: PeerID, _ member: FloorMember) {
+    guard peer != me else {
+      rights = member
+      return
+    }
     var member = member
-    member.present = members[peer]?.present ?? false
+    if let known = members[peer] {
+      member.present = known.present
+      member.budget = known.budget
+    } else {
+      member.present = false
+    }
     members[peer] = member
   }
 
@@ -189,6 +207,10 @@ package struct FloorMachine {
   /// How many members are here besides us.
   var presentCount: Int { members.values.reduce(0) { $0 + ($1.present ? 1 : 0) } }
 
+  /// False on a strict channel while half of the roster or more is away: then nothing is granted or
+  /// claimed here, and a burst of ours ends.
+  var hasQuorum: Bool { !strict || 2 * (presentCount + 1) > members.count + 1 }
+
   /// The persisted reserve of turns went up.
   package mutating func turnsReserved(through turn: UInt64) { reserved = max(reserved, turn) }
 
@@ -211,13 +233,14 @@ package struct FloorMachine {
     for forward in forwards { consider(forward.until) }
     if let record, record.talking, !record.lapsed, record.token.id.holder != me {
       consider(record.lastHeard + timers.lease)
-      consider(record.since + timers.talkLimit + timers.limitGrace)
+      consider(record.limitStart + timers.talkLimit + timers.limitGrace)
     }
     switch local {
     case .quiet: break
     case .asking(let asking):
       consider(asking.nextSend)
       consider(asking.claim?.until)
+      consider(asking.placeUntil)
     case .talking(let talking):
       consider(talking.limitStart + timers.talkLimit)
       if !talking.warned { consider(talking.limitStart + timers.limitWarning) }

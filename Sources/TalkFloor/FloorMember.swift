@@ -12,6 +12,8 @@ package struct FloorMember: Sendable {
   package var classes: UInt8
   /// True while a session with it is up.
   package var present = false
+  /// What it may still send.
+  var budget = MessageBudget()
 
   /// Makes a member that is not here yet.
   package init(signingKey: Key32, maySpeak: Bool = true, classes: UInt8 = 0b1001) {

@@ -34,8 +34,16 @@ package struct FloorTimers: Hashable, Sendable {
   package var limitGrace = Duration.seconds(1)
   /// A new press within this counts on against the limit of the last burst.
   package var limitMemory = Duration.milliseconds(1_500)
+  /// The same as listeners reckon it: less, for they learn of the end later than the talker.
+  package var limitMemoryOfListeners = Duration.seconds(1)
   /// How long a member waits for the keeper's answer to a request that it forwarded.
   package var forwardWait = Duration.milliseconds(40)
+  /// How long a member stays between a holder and a waiting asker who have no session with each
+  /// other; the asker's own repeats renew it.
+  package var forwardMemory = Duration.seconds(3)
+  /// For so long after it began to wait an outsider gives way to the members of the exchange; a
+  /// pause of this length ends an exchange.
+  package var hangTime = Duration.seconds(2)
   /// How fresh "I hear you" must be for a keeper to grant itself at once.
   package var hearsUsMemory = Duration.milliseconds(1_200)
   /// Between two objections to the same stale talker.

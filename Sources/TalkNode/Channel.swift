@@ -115,7 +115,8 @@ final class Channel {
     inviter = record.inviter
     floor = FloorMachine(
       identity: identity, channel: record.id, timers: FloorTimers(),
-      reservedTurn: record.turnReserve, firstRequest: firstRequest, now: now)
+      reservedTurn: record.turnReserve, firstRequest: firstRequest,
+      strict: ChannelRules(random: record.random).contains(.strict), now: now)
     presence = Presence(started: now)
     helloSchedule = HelloSchedule(now: now, seed: seed)
     for member in roster.members { tellFloor(of: member) }

@@ -51,6 +51,13 @@ import TalkWire
     (first.isActive ? second : first).begin(token.id, now: now)
   }
 
+  /// The burst goes on under another turn; its sound is not interrupted.
+  func renumber(_ old: Token, to token: Token) {
+    guard burst?.token.id == old.id else { return }
+    playout(of: old.id)?.renumber(to: token.id)
+    burst?.token = token
+  }
+
   /// Takes the frames of a voice packet that belongs to the burst being heard.
   func insert(_ header: VoiceHeader, body: UnsafeRawBufferPointer, now: Instant) {
     guard let token = burst?.token.id, let size = header.frameSize(bodyCount: body.count),

@@ -56,6 +56,10 @@ package struct KeyTable: Sendable {
   /// How long a level counts without being asserted again.
   package static let assertionLifetime = Duration.milliseconds(500)
 
+  /// A machine that stood still for so long was suspended: the latch is up, as every other key is
+  /// (floor.md: a lost source is a release).
+  package static let latchPatience = Duration.seconds(2)
+
   private var holds = OrderedTable<PressSource, Hold>(limit: 64)
   private var nextOrder: UInt64 = 0
 

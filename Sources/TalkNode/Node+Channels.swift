@@ -45,11 +45,13 @@ extension Node {
   }
 
   /// Makes a channel with ourselves as its root and first keeper.
-  package func createChannel(_ text: String, _ step: Step) throws(ChannelRefusal) -> ChannelID {
+  package func createChannel(
+    _ text: String, rules: ChannelRules = [], _ step: Step
+  ) throws(ChannelRefusal) -> ChannelID {
     guard let name = SafeText.name(text) else { throw .nameEmpty }
     guard !channels.values.contains(where: { $0.name == name }) else { throw .nameTaken(name) }
     guard !channels.isFull else { throw .tooMany }
-    guard let random = step.entropy.draw(16), var secretBytes = step.entropy.draw(32) else {
+    guard let drawn = step.entropy.draw(16), var secretBytes = step.entropy.draw(32) else {
       throw .entropy
     }
     defer { Secret.wipe(&secretBytes) }
@@ -57,9 +59,10 @@ extension Node {
       throw .secretMemory
     }
     let creator = identity.publicIdentity.fingerprint
-    let id = ChannelID(creator: creator, random: Bytes16(random))
+    let random = rules.mark(Bytes16(drawn))
+    let id = ChannelID(creator: creator, random: random)
     let record = ChannelRecord(
-      id: id, name: name, creator: creator, random: Bytes16(random), epoch: 0, secret: secret,
+      id: id, name: name, creator: creator, random: random, epoch: 0, secret: secret,
       admits: Roster(channel: id, createdBy: identity).bodies, turnReserve: 0, joining: false,
       inviter: nil)
     guard let channel = add(record, now: step.now) else { throw .secretMemory }

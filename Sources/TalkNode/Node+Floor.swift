@@ -34,6 +34,7 @@ extension Node {
       tone(.limitWarning, .limitWarning, .none, channel, step)
       return false
     case .talker(let token): beginListening(token, channel, step)
+    case .talkerRenumbered(let old, let token): downlink.renumber(old, to: token)
     case .talkerDone(let token, let lastFrame):
       endListening(token, lastFrame: lastFrame, channel, step)
     case .talkerCut(let token):
@@ -114,7 +115,7 @@ extension Node {
     case .limit:
       closeUplink(of: channel)
       tone(.cut, .cut, .stopped(reason), channel, step)
-    case .unheard:
+    case .unheard, .minority:
       closeUplink(of: channel)
       tone(.unheard, .unheard, .stopped(reason), channel, step)
     case .preempted, .lost:

@@ -151,8 +151,9 @@ extension Node {
   /// Members were added or changed: the floor, the sessions and the disk learn of it.
   func rosterChanged(_ channel: Channel, _ changed: [PeerID], _ step: Step) {
     for peer in changed {
-      guard peer != me, let member = channel.roster.member(peer) else { continue }
+      guard let member = channel.roster.member(peer) else { continue }
       channel.tellFloor(of: member)
+      guard peer != me else { continue }
       step.record(.tell(.member(channel.id, peer)))
     }
     if channel.joining, channel.roster.isMember(me) {

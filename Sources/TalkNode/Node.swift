@@ -172,6 +172,8 @@ package final class Node {
   /// The loop ran late: what was not read in that time is nobody's fault (floor.md). After a sleep
   /// of the machine every session key is dropped, and the members are called anew (session.md).
   package func loopWasLate(by lateness: Duration, _ step: Step) {
+    // Who shut the lid does not expect to be on the air when it opens.
+    if lateness >= KeyTable.latchPatience { release(.latch, step) }
     guard lateness < Self.longAbsence else { return wakeUp(step) }
     for channel in channels.values {
       channel.floor.loopWasLate(by: lateness)

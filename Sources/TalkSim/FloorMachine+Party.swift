@@ -1,4 +1,5 @@
 package import TalkCore
+import TalkCrypto
 package import TalkFloor
 package import TalkWire
 
@@ -8,7 +9,9 @@ extension FloorMachine: FloorParty {
   package init(_ setup: PartySetup) {
     self.init(
       identity: setup.identity, channel: setup.channel, timers: setup.timers,
-      reservedTurn: setup.reservedTurn, firstRequest: setup.firstRequest, now: setup.now)
+      reservedTurn: setup.reservedTurn, firstRequest: setup.firstRequest, strict: setup.isStrict,
+      now: setup.now)
+    setMember(setup.identity.publicIdentity.peerID, setup.rights)
     for member in setup.members { setMember(member.peer, member.rights) }
     if setup.isFirstKeeper { becomeFirstKeeper(now: setup.now) }
   }
@@ -35,6 +38,7 @@ extension FloorMachine: FloorParty {
     case .stopTransmit(let token, let reason): .stopTransmit(token, reason)
     case .finishTransmit(let token): .finishTransmit(token)
     case .limitWarning: .limitWarning
+    case .talkerRenumbered(let old, let token): .talkerRenumbered(old, to: token)
     case .talker(let token): .talker(token)
     case .talkerDone(let token, let lastFrame): .talkerDone(token, lastFrame: lastFrame)
     case .talkerCut(let token): .talkerCut(token)

@@ -120,6 +120,21 @@ package struct FloorMesh {
     heap.schedule(.stall(node: node, length), at: now + delay)
   }
 
+  /// Two nodes lose their session with each other.
+  package mutating func separate(_ left: Int, _ right: Int) {
+    for (node, other) in [(left, right), (right, left)] {
+      machines[node].setPresent(id(other), false, now: now)
+      perform(node)
+    }
+  }
+
+  /// The roster no longer allows `node` a class, as `holder` knows it.
+  package mutating func forbid(_ node: Int, _ floorClass: FloorClass, at holder: Int) {
+    let key = identities[node].publicIdentity.signing
+    let member = FloorMember(signingKey: key, classes: 0b1111 & ~(1 << floorClass.rawValue))
+    machines[holder].setMember(id(node), member)
+  }
+
   /// Runs for `length` of virtual time.
   package mutating func run(for length: Duration) {
     let end = now + length

@@ -45,6 +45,8 @@ package enum PartyEffect<Message: Sendable>: Sendable {
   case stopTransmit(Token, StopReason)
   /// The key went up: one last frame leaves, marked as the last, then `transmitFinished` is called.
   case finishTransmit(Token)
+  /// The talker of the first token goes on without a break under the second.
+  case talkerRenumbered(Token, to: Token)
   /// Somebody else talks under this token.
   case talker(Token)
   /// The talker is done; what is buffered may play on up to `lastFrame`, `.max` when unknown.
@@ -109,6 +111,10 @@ package struct PartySetup: Sendable {
   package var timers: FloorTimers
   /// Every member besides the node itself, in a fixed order; nobody is present yet.
   package var members: [PartyMember]
+  /// What the roster allows the node itself.
+  package var rights: FloorMember
+  /// True on a channel where a minority stays silent.
+  package var isStrict = false
   /// The turns that may have been used before, as the disk has them.
   package var reservedTurn: UInt64
   /// Requests are numbered from here; never used before by this node.
@@ -123,12 +129,13 @@ package struct PartySetup: Sendable {
   /// Makes a setup of its parts.
   package init(
     identity: Identity, channel: ChannelID, timers: FloorTimers, members: [PartyMember],
-    reservedTurn: UInt64, firstRequest: UInt64, isFirstKeeper: Bool, seed: UInt64, now: Instant
+    rights: FloorMember, reservedTurn: UInt64, firstRequest: UInt64, isFirstKeeper: Bool, seed: UInt64, now: Instant
   ) {
     self.identity = identity
     self.channel = channel
     self.timers = timers
     self.members = members
+    self.rights = rights
     self.reservedTurn = reservedTurn
     self.firstRequest = firstRequest
     self.isFirstKeeper = isFirstKeeper

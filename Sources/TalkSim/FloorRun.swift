@@ -2,6 +2,22 @@ import TalkCore
 import TalkCrypto
 import TalkFloor
 
+/// What came of a run.
+package struct RunOutcome: Sendable {
+  /// The first violation.
+  package var violation: Violation?
+  /// What was counted.
+  package var counts: Judge.Counts
+  /// The fold of all that happened.
+  package var hash: UInt64
+  /// How much virtual time passed.
+  package var virtual: Duration
+  /// How many events the world handled.
+  package var events: Int
+  /// The last lines before the end, when they were asked for.
+  package var trace: [String]
+}
+
 /// One run of parties through a script under a judge: repeatable bit for bit from its seed.
 package struct FloorRun<Party: FloorParty>: Sendable {
   /// Which seed.
@@ -12,22 +28,6 @@ package struct FloorRun<Party: FloorParty>: Sendable {
   package var script: Script
   /// The one invariant that is judged; nil for all.
   package var only: String?
-
-  /// What came of a run.
-  package struct Outcome: Sendable {
-    /// The first violation.
-    package var violation: Violation?
-    /// What was counted.
-    package var counts: Judge.Counts
-    /// The fold of all that happened.
-    package var hash: UInt64
-    /// How much virtual time passed.
-    package var virtual: Duration
-    /// How many events the world handled.
-    package var events: Int
-    /// The last lines before the end, when they were asked for.
-    package var trace: [String]
-  }
 
   /// A run of `bursts` presses with as many nodes as the mix draws, or with `nodes`.
   package init(
@@ -40,7 +40,7 @@ package struct FloorRun<Party: FloorParty>: Sendable {
   }
 
   /// Runs; with `traceLines` above 0 it also keeps that many last lines of what happened.
-  package func run(traceLines: Int = 0) -> Outcome {
+  package func run(traceLines: Int = 0) -> RunOutcome {
     let membership = Membership(count: script.nodes, mix: mix, seed: seed)
     let liars = min(mix.liars, script.nodes - 1)
     let conditions = RunConditions(
@@ -53,7 +53,7 @@ package struct FloorRun<Party: FloorParty>: Sendable {
     let start = world.now
     world.run()
     world.sink.finish(at: world.now)
-    return Outcome(
+    return RunOutcome(
       violation: world.sink.violation, counts: world.sink.counts, hash: world.sink.hash.value,
       virtual: world.now - start, events: world.events, trace: world.trace?.text ?? [])
   }

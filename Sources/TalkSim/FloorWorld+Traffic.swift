@@ -35,6 +35,8 @@ extension FloorWorld {
       guard hosts[node].burst != nil else { break }
       hosts[node].burst!.tailUntil = clock + Self.tail
       schedule(.tail, node, number: UInt64(hosts[node].burst!.number), after: Self.tail)
+    case .talkerRenumbered(let old, let token):
+      note(node, .talkerRenumbered(old.id, to: token))
     case .talker(let token): note(node, .talker(token))
     case .talkerDone(let token, let lastFrame):
       note(node, .talkerDone(token, lastFrame: lastFrame))

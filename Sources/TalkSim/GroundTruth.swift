@@ -117,6 +117,9 @@ struct GroundTruth: Sendable {
     case .talker(let token):
       nodes[node].talker = token
       nodes[node].firstHand = at
+    case .talkerRenumbered(_, let token):
+      nodes[node].talker = token
+      nodes[node].firstHand = at
     case .talkerDone(let token, _), .talkerCut(let token): endTalker(token, at, node)
     case .sent, .limitWarning, .view, .finishing, .reserving, .reserved: break
     case .lied: lastChange = at

@@ -37,7 +37,7 @@ struct Membership {
       }
       return PartySetup(
         identity: identities[own], channel: ChannelID(Bytes16(high: 1, low: seed)),
-        timers: FloorTimers(), members: members, reservedTurn: 0,
+        timers: FloorTimers(), members: members, rights: rights[own], reservedTurn: 0,
         firstRequest: 1 << 32, isFirstKeeper: own == 0, seed: seed &+ UInt64(own) &* 0x9e37,
         now: now)
     }

@@ -1,6 +1,6 @@
 package import TalkCore
 import TalkCrypto
-import TalkMesh
+package import TalkMesh
 package import TalkNode
 
 /// Whole nodes on a simulated network and clock: the shipped machines, sessions and codec included,
@@ -98,9 +98,11 @@ package final class NodeMesh {
 
   /// Puts the first `count` hosts (all if nil) on one channel that host 0 makes, each by an invite
   /// of its own.
-  package func joinAll(_ name: String = "crew", count: Int? = nil) throws -> ChannelID {
+  package func joinAll(
+    _ name: String = "crew", rules: ChannelRules = [], count: Int? = nil
+  ) throws -> ChannelID {
     var channel: ChannelID?
-    try input(0) { channel = try $0.createChannel(name, $1) }
+    try input(0) { channel = try $0.createChannel(name, rules: rules, $1) }
     let id = channel!
     for index in hosts.indices.prefix(count ?? hosts.count).dropFirst() {
       var line = ""

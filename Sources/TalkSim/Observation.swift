@@ -75,6 +75,8 @@ package struct Observation: Sendable {
     case frameSent(Token, frame: UInt32, isLast: Bool, burst: UInt32)
     /// A frame came: the token it is rendered under, if it is.
     case heard(VoiceMark, from: Int, rendered: TokenID?)
+    /// The talker goes on under another token.
+    case talkerRenumbered(TokenID, to: Token)
     /// Somebody talks.
     case talker(Token)
     /// The talker is done.

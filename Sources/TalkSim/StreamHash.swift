@@ -65,6 +65,7 @@ package struct StreamHash: Hashable, Sendable {
     case .stopped(let token, _): foldToken(token, 36)
     case .finishing(let token): foldToken(token, 37)
     case .talker(let token): foldToken(token, 38)
+    case .talkerRenumbered(_, let token): foldToken(token, 57)
     case .talkerDone(let token, _): foldToken(token, 39)
     case .talkerCut(let token): foldToken(token, 40)
     case .queued(let place): mix(UInt64(place) << 8 | 41)

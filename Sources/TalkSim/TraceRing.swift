@@ -74,6 +74,8 @@ extension FloorWorld {
           ? nil
           : "\(rendered == nil ? "refuses" : "plays") frame \(mark.frame) of "
             + "\(mark.turn)/\(nodeName(from))"
+      case .talkerRenumbered(let old, let token):
+        "hears turn \(old.turn) go on as \(text(token))"
       case .talker(let token): "hears talker \(text(token))"
       case .talkerDone(let token, let frame):
         "talker \(text(token)) done\(frame == .max ? "" : " after \(frame)")"

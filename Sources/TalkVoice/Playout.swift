@@ -125,6 +125,9 @@ package import TalkWire
     startBuffering(at: 0, now: Self.time(now))
   }
 
+  /// The burst goes on under another name: decoder, buffer and clock stay.
+  package func renumber(to stream: TokenID) { self.stream = stream }
+
   /// Buffers anew, for frames from `number` on.
   func startBuffering(at number: Int64, now: Int64) {
     phase = .buffering

@@ -68,7 +68,7 @@ extension FloorMessage {
     writer.u8(request.floorClass.rawValue)
     writer.u8(request.spread.rawValue)
     writer.u48(request.counter)
-    writer.zeros(2)
+    writer.u16(request.attempt)
   }
 
   private static func write(_ chain: [Grant], to writer: inout ByteWriter) {
@@ -110,12 +110,12 @@ extension FloorMessage {
     guard let request = reader.u64(), let requester = reader.bytes16(), let seat = reader.u16(),
       let rawClass = reader.u8(), let rawSpread = reader.u8(), let counter = reader.u48(),
       let floorClass = FloorClass(rawValue: rawClass),
-      let spread = FloorRequest.Spread(rawValue: rawSpread), reader.zeros(2)
+      let spread = FloorRequest.Spread(rawValue: rawSpread), let attempt = reader.u16()
     else { return nil }
     return .request(
       FloorRequest(
         request: request, requester: PeerID(requester), seat: seat, floorClass: floorClass,
-        spread: spread, counter: counter))
+        spread: spread, counter: counter, attempt: attempt))
   }
 
   private static func readChain(_ reader: inout ByteReader) -> [Grant]? {

@@ -28,11 +28,13 @@ package enum DenyReason: UInt8, Sendable, CaseIterable {
   case listenOnly = 2
   /// The roster does not allow this class to this member.
   case classRefused = 3
+  /// The channel is strict, and the holder or keeper hears no majority of its roster.
+  case minority = 4
 }
 
 /// A request for the floor.
 ///
-/// Body 36 bytes: request 8, requester 16, seat 2, class 1, spread 1, counter 6, zero 2. The
+/// Body 36 bytes: request 8, requester 16, seat 2, class 1, spread 1, counter 6, attempt 2. The
 /// requester is the sender's identity unless a member forwards.
 package struct FloorRequest: Hashable, Sendable {
   /// How a request travels.
@@ -57,11 +59,13 @@ package struct FloorRequest: Hashable, Sendable {
   package var spread: Spread
   /// The requester's own highest turn, so that the new turn is above it.
   package var counter: UInt64
+  /// Which repeat this is, so that each finds another sample of the members to answer it.
+  package var attempt: UInt16
 
   /// Makes a request.
   package init(
     request: UInt64, requester: PeerID, seat: UInt16, floorClass: FloorClass, spread: Spread,
-    counter: UInt64
+    counter: UInt64, attempt: UInt16 = 0
   ) {
     self.request = request
     self.requester = requester
@@ -69,6 +73,7 @@ package struct FloorRequest: Hashable, Sendable {
     self.floorClass = floorClass
     self.spread = spread
     self.counter = counter
+    self.attempt = attempt
   }
 }
 

@@ -1,6 +1,6 @@
 import TalkCore
 import TalkCrypto
-import TalkFloor
+@testable import TalkFloor
 import TalkWire
 import Testing
 
@@ -12,31 +12,68 @@ import Testing
     QueueEntry(floorClass: floorClass, request: number, peer: peer(number), seat: 0)
   }
 
+  private func tokenID(_ number: UInt64) -> TokenID {
+    TokenID(turn: number, holder: peer(number), seat: 0)
+  }
+
+  private func insert(
+    _ entry: QueueEntry, into queue: inout FloorQueue, exchange: FloorExchange = FloorExchange(),
+    after waited: Duration = .zero
+  ) -> Bool {
+    queue.insert(entry, exchange: exchange, hangTime: .seconds(2), now: now + waited).accepted
+  }
+
   @Test func theQueueTakesSixteenAndNoMore() {
     var queue = FloorQueue()
-    var accepted = (1...16).map { queue.insert(entry(UInt64($0))).accepted }
+    var accepted = (1...16).map { insert(entry(UInt64($0)), into: &queue) }
     #expect(accepted.allSatisfy { $0 })
     // A repeat of one who waits is no new entry.
-    accepted = [queue.insert(entry(17)).accepted, queue.insert(entry(3)).accepted]
+    accepted = [insert(entry(17), into: &queue), insert(entry(3), into: &queue)]
     #expect(accepted == [false, true])
     #expect(queue.entries.count == 16)
   }
 
   @Test func aHigherClassWaitsBeforeALowerOneAndBehindItsOwn() {
     var queue = FloorQueue()
-    _ = queue.insert(entry(1))
-    _ = queue.insert(entry(2, .priority))
-    _ = queue.insert(entry(3, .emergency))
-    _ = queue.insert(entry(4, .priority))
+    _ = insert(entry(1), into: &queue)
+    _ = insert(entry(2, .priority), into: &queue)
+    _ = insert(entry(3, .emergency), into: &queue)
+    _ = insert(entry(4, .priority), into: &queue)
     #expect(queue.entries.map(\.request) == [3, 2, 4, 1])
+  }
+
+  @Test func whoIsInTheExchangeGoesBeforeOutsidersUntilTheyHaveWaitedTheHangTime() {
+    var exchange = FloorExchange()
+    exchange.begin(tokenID(1), hangTime: .seconds(2), now: now)
+    exchange.end(now: now + .seconds(5))
+    exchange.begin(tokenID(2), hangTime: .seconds(2), now: now + .seconds(6))
+    var queue = FloorQueue()
+    _ = insert(entry(8), into: &queue, exchange: exchange, after: .seconds(6))
+    _ = insert(entry(9), into: &queue, exchange: exchange, after: .seconds(7))
+    _ = insert(entry(1), into: &queue, exchange: exchange, after: .milliseconds(8_500))
+    #expect(queue.entries.map(\.request) == [8, 1, 9])
+    // A higher class is never overtaken.
+    _ = insert(entry(7, .priority), into: &queue, exchange: exchange, after: .milliseconds(8_500))
+    _ = queue.remove(peer(1), seat: 0)
+    _ = insert(entry(1), into: &queue, exchange: exchange, after: .milliseconds(8_600))
+    #expect(queue.entries.map(\.request) == [7, 8, 1, 9])
+  }
+
+  @Test func aLongPauseEndsTheExchange() {
+    var exchange = FloorExchange()
+    exchange.begin(tokenID(1), hangTime: .seconds(2), now: now)
+    exchange.end(now: now)
+    exchange.begin(tokenID(2), hangTime: .seconds(2), now: now + .milliseconds(2_001))
+    #expect(!exchange.contains(peer(1), seat: 0))
+    #expect(exchange.contains(peer(2), seat: 0))
   }
 
   @Test func theDigestDiffersWhenTheQueueDoes() {
     var queue = FloorQueue()
     let empty = queue.digest
-    _ = queue.insert(entry(1))
+    _ = insert(entry(1), into: &queue)
     let one = queue.digest
-    _ = queue.insert(entry(2))
+    _ = insert(entry(2), into: &queue)
     #expect(Set([empty, one, queue.digest]).count == 3)
   }
 
@@ -170,5 +207,122 @@ import Testing
     var machine = listener()
     machine.receive(.fence(token: token(9, turn: 1)), from: peer(99), now: now)
     #expect(machine.refusedMessages == 1)
+  }
+
+  @Test func aFloodOfOneMemberIsRefusedAndTheOthersAreHeard() {
+    var machine = listener()
+    let flooder = identity(2).publicIdentity.peerID
+    for number in 0..<1_000 {
+      machine.receive(
+        .none(request: UInt64(number), highestTurn: 1), from: flooder,
+        now: now + .microseconds(number))
+    }
+    #expect(machine.refusedMessages == 1_000 - MessageBudget.burst)
+    let talker = identity(1).publicIdentity.peerID
+    machine.receive(
+      .release(token: token(1, turn: 2_050), lastFrame: 3), from: talker,
+      now: now + .milliseconds(2))
+    #expect(machine.snapshot.state == .idle)
+    // A second later the flooder has the long run's share again, no more.
+    for number in 0..<1_000 {
+      machine.receive(
+        .none(request: UInt64(number), highestTurn: 1), from: flooder, now: now + .seconds(2))
+    }
+    #expect(machine.refusedMessages == 2_000 - 2 * MessageBudget.burst)
+  }
+
+  @Test func tapsInARowCountAsOneBurstAtTheListener() {
+    var machine = listener()
+    let talker = identity(1).publicIdentity.peerID
+    var time = now
+    var turn: UInt64 = 2_050
+    var heard = 0
+    // A talker whose own machine does not keep the limit: 5 s on, 0.8 s off, under ever new turns.
+    for _ in 0..<20 {
+      for _ in 0..<250 {
+        time += .milliseconds(20)
+        let token = machine.hears(
+          turn: turn, seat: 0, floorClass: .normal, from: talker, now: time)
+        if token != nil { heard += 1 }
+      }
+      time += .milliseconds(800)
+      turn += 1
+    }
+    // Each burst's first frame is its zero.
+    #expect(heard <= 61 * 50 + 13)
+    #expect(heard >= 58 * 50)
+  }
+
+  @Test func aTalkerWhoRenumbersIsHeardOnWithoutABreak() {
+    var machine = listener()
+    while machine.effects.popFirst() != nil {}
+    let (old, new) = (token(1, turn: 2_050), token(1, turn: 2_060))
+    let talker = old.id.holder
+    machine.receive(
+      .grant(chain: [grant(signedBy: 1, from: old, to: new)], queue: []), from: talker, now: now)
+    var effects: [FloorEffect] = []
+    while let effect = machine.effects.popFirst() { effects.append(effect) }
+    #expect(effects.contains(.talkerRenumbered(old, to: new)))
+    #expect(!effects.contains { if case .talkerDone = $0 { true } else { false } })
+    let heard = machine.hears(turn: 2_050, seat: 0, floorClass: .normal, from: talker, now: now)
+    #expect(heard == nil)
+  }
+
+  /// A machine of a roster of five, of whom `present` others are here.
+  private func strictKeeper(present: Int) -> FloorMachine {
+    var machine = FloorMachine(
+      identity: identity(0), channel: channel, timers: FloorTimers(), reservedTurn: 2_048,
+      firstRequest: 0, strict: true, now: now)
+    for number: UInt8 in 1...4 {
+      let identity = identity(number).publicIdentity
+      machine.setMember(identity.peerID, FloorMember(signingKey: identity.signing))
+      guard number <= present else { continue }
+      machine.setPresent(identity.peerID, true, now: now)
+    }
+    machine.turnsReserved(through: 4_096)
+    machine.becomeFirstKeeper(now: now)
+    machine.memberHearsUs(now: now)
+    return machine
+  }
+
+  private func effects(of machine: inout FloorMachine) -> [FloorEffect] {
+    var effects: [FloorEffect] = []
+    while let effect = machine.effects.popFirst() { effects.append(effect) }
+    return effects
+  }
+
+  @Test func aStrictChannelIsUsedByAMajorityOfItsRosterOnly() {
+    var machine = strictKeeper(present: 1)
+    machine.press(floorClass: .normal, now: now)
+    #expect(effects(of: &machine).contains(.unheard(.minority)))
+    let asker = identity(1).publicIdentity.peerID
+    let request = FloorRequest(
+      request: 1, requester: asker, seat: 0, floorClass: .normal, spread: .direct, counter: 0)
+    machine.receive(.request(request), from: asker, now: now)
+    #expect(
+      effects(of: &machine).contains(
+        .send(.deny(request: 1, seat: 0, reason: .minority), to: .peer(asker))))
+
+    machine = strictKeeper(present: 2)
+    machine.press(floorClass: .normal, now: now)
+    #expect(machine.snapshot.state == .ours)
+    machine.setPresent(identity(2).publicIdentity.peerID, false, now: now)
+    #expect(machine.snapshot.state == .idle)
+    #expect(
+      effects(of: &machine).contains { effect in
+        if case .stopTransmit(_, .minority) = effect { true } else { false }
+      })
+  }
+
+  @Test func aClassThatTheRosterDoesNotAllowUsIsRefusedAtOnceThoughWeKeepTheFloor() {
+    var machine = strictKeeper(present: 4)
+    let own = identity(0).publicIdentity
+    machine.setMember(own.peerID, FloorMember(signingKey: own.signing, classes: 0b0001))
+    machine.press(floorClass: .emergency, now: now)
+    #expect(effects(of: &machine).contains(.denied(.classRefused)))
+    machine.setMember(own.peerID, FloorMember(signingKey: own.signing, maySpeak: false))
+    machine.press(floorClass: .normal, now: now)
+    #expect(effects(of: &machine).contains(.denied(.listenOnly)))
+    #expect(machine.snapshot.state == .idle)
   }
 }

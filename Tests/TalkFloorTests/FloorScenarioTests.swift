@@ -91,6 +91,53 @@ import Testing
     #expect(overlaps(mesh).isEmpty)
   }
 
+  /// Node 1 and node 2 have no path to each other; node 0 reaches both.
+  private func meshWithHiddenPair(seed: UInt64) -> FloorMesh {
+    var mesh = FloorMesh(count: 3, seed: seed)
+    mesh.run(for: .milliseconds(50))
+    mesh.links.cut(1, 2)
+    mesh.separate(1, 2)
+    mesh.press(1)
+    mesh.run(for: .seconds(1))
+    return mesh
+  }
+
+  @Test func whoCannotReachTheHolderIsQueuedThroughAnotherAndSpeaksAtTheRelease() throws {
+    var mesh = meshWithHiddenPair(seed: 21)
+    let pressed = mesh.now
+    mesh.press(2)
+    mesh.run(for: .milliseconds(200))
+    #expect(has(mesh, node: 2, after: pressed) { $0 == .queued(place: 1) })
+    mesh.run(for: .seconds(20))
+    #expect(starts(mesh, node: 2).isEmpty)
+    #expect(mesh.machines[2].snapshot.state == .queued)
+    let released = mesh.now
+    mesh.release(1)
+    mesh.run(for: .milliseconds(200))
+    let start = try #require(starts(mesh, node: 2).first)
+    #expect(start - released <= .milliseconds(25))
+  }
+
+  @Test func whoCannotReachTheHolderIsRefusedThroughAnother() {
+    var mesh = meshWithHiddenPair(seed: 22)
+    mesh.forbid(2, .emergency, at: 1)
+    let pressed = mesh.now
+    mesh.press(2, .emergency)
+    mesh.run(for: .milliseconds(100))
+    #expect(has(mesh, node: 2, after: pressed) { $0 == .denied(.classRefused) })
+  }
+
+  @Test func aHiddenWaiterGoesOnWhenTheHolderCrashes() throws {
+    var mesh = meshWithHiddenPair(seed: 23)
+    mesh.press(2)
+    mesh.run(for: .milliseconds(700))
+    mesh.crash(1)
+    let crashed = mesh.now
+    mesh.run(for: .seconds(2))
+    let start = try #require(starts(mesh, node: 2).first)
+    #expect(start > crashed)
+  }
+
   @Test func cancelledRequestNeverSpeaks() {
     var mesh = FloorMesh(count: 3, seed: 5)
     mesh.run(for: .milliseconds(50))
@@ -128,6 +175,28 @@ import Testing
     #expect(start - crashed <= .milliseconds(400))
     #expect(starts(mesh, node: 3).isEmpty)
     #expect(mesh.machines[2].snapshot.queue.map(\.peer) == [mesh.machines[3].me])
+  }
+
+  /// L2: lease 250 ms, window 100 ms, 30 ms for the place, whenever in a frame's time the holder
+  /// dies, and however unevenly its last packets came.
+  @Test(arguments: [3, 4, 8])
+  func theSuccessorOfACrashedHolderLosesNoClaimWindow(count: Int) throws {
+    var worst = Duration.zero
+    for seed in 0..<40 {
+      var mesh = FloorMesh(
+        count: count, seed: UInt64(seed),
+        links: LinkModel(delay: .milliseconds(1), jitter: .milliseconds(8)))
+      mesh.run(for: .milliseconds(50))
+      mesh.press(1)
+      mesh.press(2, after: .milliseconds(200))
+      mesh.run(for: .milliseconds(1_000 + seed))
+      let crashed = mesh.now
+      mesh.crash(1)
+      mesh.run(for: .seconds(1))
+      let start = try #require(starts(mesh, node: 2).first, "seed \(seed)")
+      worst = max(worst, start - crashed)
+    }
+    #expect(worst <= .milliseconds(380 + 9), "\(worst)")
   }
 
   @Test func deadKeeperCostsAtMost130Milliseconds() throws {

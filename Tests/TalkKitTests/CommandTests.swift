@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TalkCore
+import TalkWire
 import Testing
 
 @testable import TalkKit
@@ -33,7 +34,7 @@ import Testing
 
     static let all = [
       Good(
-        line: "channel create crew", request: .channelCreate(name: "crew"),
+        line: "channel create crew", request: .channelCreate(name: "crew", strict: false),
         output: "made crew (\(Sample.crew))\n"),
       Good(
         line: "channel list", request: .channelList,
@@ -54,9 +55,17 @@ import Testing
       Good(
         line: "members --json --channel crew", request: .members("crew"),
         output: String(decoding: JSONLine.encode(Sample.channel().members), as: UTF8.self) + "\n"),
-      Good(line: "talk press", request: .talkPress, output: ""),
+      Good(line: "talk press", request: .talkPress(.normal), output: ""),
+      Good(
+        line: "talk press --class emergency", request: .talkPress(.emergency), output: ""),
+      Good(
+        line: "members set ben --class priority --no-class emergency --admin",
+        request: .membersSet(
+          channel: nil, member: "ben",
+          change: RightsChange(role: .admin, granted: [.priority], withdrawn: [.emergency])),
+        output: "ben b0000000  present  hears you  0.4 ms\n"),
       Good(line: "talk release", request: .talkRelease, output: ""),
-      Good(line: "talk toggle", request: .talkToggle, output: ""),
+      Good(line: "talk toggle", request: .talkToggle(.normal), output: ""),
       Good(line: "status --json", request: .status, output: StatusTests.expected + "\n"),
       Good(
         line: "devices", request: .devices,

@@ -1,3 +1,4 @@
+import TalkWire
 import Testing
 
 @testable import TalkKit
@@ -21,7 +22,7 @@ import Testing
     static let all: [Good] = [
       Good(
         "channel.create", .object(["name": .string("crew")]),
-        .request(.channelCreate(name: "crew"))),
+        .request(.channelCreate(name: "crew", strict: false))),
       Good("channel.list", .request(.channelList)),
       Good("channel.show", .object([:]), .request(.channelShow(nil))),
       Good("channel.show", .object(["channel": .string("a")]), .request(.channelShow("a"))),
@@ -36,11 +37,26 @@ import Testing
         "join", .object(["invite": .string("talk1x")]),
         .request(.join(invite: InviteText("talk1x")))),
       Good("members", .object(["channel": .null]), .request(.members(nil))),
-      Good("talk.hold", .request(.talkHold)),
-      Good("talk.press", .null, .request(.talkPress)),
+      Good("talk.hold", .request(.talkHold(.normal))),
+      Good(
+        "talk.hold", .object(["class": .string("emergency")]), .request(.talkHold(.emergency))),
+      Good(
+        "members.set",
+        .object([
+          "member": .string("ben"), "role": .string("listen-only"),
+          "grant": .array([.string("priority")]), "withdraw": .array([.string("emergency")]),
+        ]),
+        .request(
+          .membersSet(
+            channel: nil, member: "ben",
+            change: RightsChange(
+              role: .listenOnly, granted: [.priority], withdrawn: [.emergency])))),
+      Good("talk.press", .null, .request(.talkPress(.normal))),
       Good("talk.release", .request(.talkRelease)),
-      Good("talk.toggle", .request(.talkToggle)),
-      Good("talk.file", .object(["path": .string("/a.wav")]), .request(.talkFile(path: "/a.wav"))),
+      Good("talk.toggle", .request(.talkToggle(.normal))),
+      Good(
+        "talk.file", .object(["path": .string("/a.wav")]),
+        .request(.talkFile(path: "/a.wav", .normal))),
       Good("status", .request(.status)),
       Good("devices", .request(.devices)),
       Good("stop", .request(.stop)),
@@ -84,6 +100,19 @@ import Testing
       Bad(
         "talk.hodl", nil, .unknownMethod,
         "no method is called 'talk.hodl'; did you mean 'talk.hold'?"),
+      Bad(
+        "talk.press", .object(["class": .string("emergancy")]),
+        says: "talk.press 'class' must be one of normal, priority, peril, emergency; "
+          + "did you mean 'emergency'?"),
+      Bad(
+        "members.set", .object(["member": .string("ben")]),
+        says: "members.set needs 'role', 'grant' or 'withdraw'"),
+      Bad(
+        "members.set",
+        .object([
+          "member": .string("ben"), "grant": .array([.string("peril")]),
+          "withdraw": .array([.string("peril")]),
+        ]), says: "members.set grants and withdraws the same class"),
       Bad("x", nil, .unknownMethod, "no method is called 'x'"),
       Bad("", nil, .unknownMethod, "no method is called ''"),
       Bad("kick", nil, .unknownMethod, "no method is called 'kick'"),

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TalkCore
+import TalkWire
 import Testing
 
 @testable import TalkKit
@@ -40,7 +41,9 @@ import Testing
     client.send(Self.request("stop", id: "2") + "\r")
     #expect(client.line() == #"{"id":2,"jsonrpc":"2.0","result":{}}"#)
     #expect(
-      running.node.requests == [.talkHold, .channelLeave("crew"), .channelLeave("crew"), .stop])
+      running.node.requests == [
+        .talkHold(.normal), .channelLeave("crew"), .channelLeave("crew"), .stop,
+      ])
   }
 
   struct Bad: Sendable, CustomTestStringConvertible {
@@ -166,7 +169,7 @@ import Testing
       client.send(Self.request("talk.press"))
     }
     #expect(running.node.wait { $0.gone.count == 1 })
-    #expect(running.node.requests == [.talkPress])
+    #expect(running.node.requests == [.talkPress(.normal)])
   }
 
   @Test func `a client that ends its input still gets its answer`() throws {
@@ -259,7 +262,7 @@ import Testing
     let gate = DispatchSemaphore(value: 0)
     let entered = DispatchSemaphore(value: 0)
     let node = FakeNode { request in
-      if request == .talkPress {
+      if request == .talkPress(.normal) {
         entered.signal()
         gate.wait()
       }
@@ -292,7 +295,7 @@ import Testing
   }
 
   @Test func `the client keeps events that come before its answer`() throws {
-    let node = FakeNode { $0 == .talkPress ? nil : FakeNode.ordinary($0) }
+    let node = FakeNode { $0 == .talkPress(.normal) ? nil : FakeNode.ordinary($0) }
     let running = try Running(node)
     let client = try ControlClient(path: running.scratch.socket)
     _ = try client.call(.subscribe)

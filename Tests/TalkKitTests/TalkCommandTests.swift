@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TalkCore
+import TalkWire
 import Testing
 
 @testable import TalkKit
@@ -8,7 +9,7 @@ import Testing
 @Suite struct TalkCommandTests {
   typealias Fixture = CommandTests.Fixture
 
-  static func holds(_ node: FakeNode) -> Int { node.requests.count { $0 == .talkHold } }
+  static func holds(_ node: FakeNode) -> Int { node.requests.count { $0 == .talkHold(.normal) } }
 
   /// A hold that has been seen by the node, and whose stream of events is open.
   static func holding(_ fixture: Fixture, _ input: Program.Input = .null) throws -> Program {
@@ -131,7 +132,7 @@ import Testing
 
   @Test func `a refused hold ends at once`() throws {
     let fixture = try Fixture(
-      FakeNode { $0 == .talkHold ? .failure(.noChannel) : FakeNode.ordinary($0) })
+      FakeNode { $0 == .talkHold(.normal) ? .failure(.noChannel) : FakeNode.ordinary($0) })
     let program = try fixture.program(["talk", "hold"])
     #expect(program.end() == 69)
     #expect(program.errors.contains("channel create"))
@@ -169,7 +170,7 @@ import Testing
     let program = try fixture.program(["talk", "--file", "./speech.wav"] + any)
     #expect(program.end() == heard.exitCode)
     #expect(program.errors == heard.said)
-    #expect(fixture.node.requests == [.talkFile(path: path)])
+    #expect(fixture.node.requests == [.talkFile(path: path, .normal)])
   }
 
   @Test func `speech from standard input reaches the node as a file, and leaves none`() throws {
@@ -177,7 +178,7 @@ import Testing
     let speech = String(repeating: "RIFF speech ", count: 20_000)
     let fixture = try Fixture(
       FakeNode { request in
-        guard case .talkFile(let path) = request,
+        guard case .talkFile(let path, _) = request,
           FileManager.default.contents(atPath: path) == Data(speech.utf8)
         else { return .failure(ControlFailure(.badFile, "not the speech")) }
         return .success(.heard(Sample.heard()))

@@ -3,6 +3,7 @@ import TalkFloor
 import TalkMesh
 import TalkNode
 import TalkSim
+import TalkWire
 import Testing
 
 /// Whole nodes, sessions and codec included, on a simulated network.
@@ -14,9 +15,11 @@ import Testing
     return Int16(9_000 * envelope * Platform.sine(2 * .pi * 440 * time))
   }
 
-  private func press(_ mesh: NodeMesh, _ index: Int) throws {
+  private func press(
+    _ mesh: NodeMesh, _ index: Int, _ floorClass: FloorClass = .normal
+  ) throws {
     try mesh.input(index) { node, step in
-      try node.press(.latch, channel: nil, floorClass: .normal, step)
+      try node.press(.latch, channel: nil, floorClass: floorClass, step)
     }
   }
 
@@ -127,5 +130,62 @@ import Testing
     mesh.run(for: .seconds(20))
     #expect(!mesh.hosts[2].node.isJoining(channel))
     #expect(mesh.hosts[2].node.members(of: channel, now: mesh.now).count == 2)
+  }
+
+  @Test func anAdminGrantsAClassAndTheMemberMaySpeakWithIt() throws {
+    let mesh = try NodeMesh(count: 3, seed: 31)
+    let channel = try mesh.joinAll()
+    mesh.run(for: .seconds(2))
+    let ben = mesh.hosts[1].node.me
+    try press(mesh, 1, .priority)
+    mesh.run(for: .milliseconds(200))
+    #expect(mesh.hosts[0].node.floor(of: channel)?.state == .idle)
+    release(mesh, 1)
+    // Who is no admin can't grant it.
+    #expect(throws: MemberRefusal.notAllowed) {
+      try mesh.input(2) { node, step in
+        try node.setRights(
+          of: ben, on: channel, role: .member, classes: [.normal, .priority], step)
+      }
+    }
+    try mesh.input(0) { node, step in
+      try node.setRights(
+        of: ben, on: channel, role: .member, classes: [.normal, .priority, .emergency], step)
+    }
+    mesh.run(for: .seconds(1))
+    try press(mesh, 1, .priority)
+    mesh.run(for: .milliseconds(200))
+    for listener in [0, 2] {
+      let token = mesh.hosts[listener].node.floor(of: channel)?.token
+      #expect(token?.id.holder == ben)
+      #expect(token?.floorClass == .priority)
+    }
+  }
+
+  @Test func theLatchIsUpAfterTheMachineWasSuspended() throws {
+    let mesh = try NodeMesh(count: 2, seed: 32)
+    let channel = try mesh.joinAll()
+    mesh.run(for: .seconds(2))
+    try press(mesh, 0)
+    mesh.run(for: .milliseconds(500))
+    mesh.input(0) { $0.loopWasLate(by: .milliseconds(1_999), $1) }
+    #expect(mesh.hosts[0].node.isPressed(.latch))
+    mesh.input(0) { $0.loopWasLate(by: .seconds(2), $1) }
+    #expect(!mesh.hosts[0].node.isPressed(.latch))
+    mesh.run(for: .milliseconds(500))
+    #expect(mesh.hosts[1].node.floor(of: channel)?.state == .idle)
+  }
+
+  @Test func whoJoinsAStrictChannelKnowsThatItIsOne() throws {
+    let mesh = try NodeMesh(count: 3, seed: 33)
+    let channel = try mesh.joinAll("crew", rules: .strict)
+    mesh.run(for: .seconds(2))
+    mesh.crash(0)
+    mesh.crash(1)
+    mesh.run(for: .seconds(6))
+    #expect(mesh.hosts[2].node.rules(of: channel) == .strict)
+    try press(mesh, 2)
+    mesh.run(for: .milliseconds(500))
+    #expect(mesh.hosts[2].node.floor(of: channel)?.state == .idle)
   }
 }

@@ -31,7 +31,7 @@ import Testing
     .request(
       FloorRequest(
         request: 1 << 63, requester: peer(7), seat: 3, floorClass: .emergency, spread: .forwarded,
-        counter: 1 << 47)),
+        counter: 1 << 47, attempt: 65_535)),
     .grant(chain: [grant(4)], queue: []),
     .grant(chain: [grant(4), grant(5), grant(6)], queue: queue(16)),
     .taken(token: token(9, .imminentPeril), talking: true, chain: [], queue: queue(1)),

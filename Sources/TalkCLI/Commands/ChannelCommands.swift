@@ -7,12 +7,19 @@ enum ChannelCommands {
   static let commands = [create, list, show, use, leave]
 
   private static let create = Command(
-    "channel create", .one("NAME"), summary: "make a channel and become its creator",
+    "channel create", .one("NAME"),
+    options: [
+      Option(
+        "--strict", help: "nobody speaks unless a majority of the members is present; for good")
+    ],
+    summary: "make a channel and become its creator",
     notes: ["A name has at most 32 bytes. Then 'talkaround invite' lets others in."]
   ) { invocation, context throws(CommandError) in
     let client = try context.connect(invocation)
-    let name = JSONValue.string(invocation.argument ?? "")
-    let channel = try client.ask(.channelCreate, ["name": name], as: ChannelStatus.self)
+    let parameters: [String: JSONValue] = [
+      "name": .string(invocation.argument ?? ""), "strict": .bool(invocation.has("--strict")),
+    ]
+    let channel = try client.ask(.channelCreate, parameters, as: ChannelStatus.self)
     context.print("made \(DisplayText.name(channel.name)) (\(DisplayText.name(channel.id)))")
     context.tell("Let others in: talkaround invite")
     return ExitCode.ok

@@ -5,19 +5,30 @@ import TalkKit
 enum TalkCommands {
   static let commands = [file, hold, press, release, toggle]
 
+  private static let floorClass = Option(
+    "--class", "CLASS",
+    help: "normal, priority, peril, emergency; the last two stop lower ones")
+
+  /// The parameters of every verb.
+  private static func parameters(_ invocation: Invocation) -> [String: JSONValue] {
+    invocation.value("--class").map { ["class": .string($0)] } ?? [:]
+  }
+
   private static let hold = Command(
-    "talk hold", summary: "hold the key while it runs",
+    "talk hold", options: [floorClass], summary: "hold the key while it runs",
     notes: [
       "The key is released by SIGINT, SIGTERM, SIGHUP, the end of standard input, or the death",
       "of the command. What happens is told on standard error.",
     ]
   ) { invocation, context throws(CommandError) in
-    var hold = TalkHold(client: try context.connect(invocation), context: context)
+    var hold = TalkHold(
+      client: try context.connect(invocation), parameters: parameters(invocation),
+      context: context)
     return try hold.run()
   }
 
   private static let press = Command(
-    "talk press", summary: "press the key and leave it pressed",
+    "talk press", options: [floorClass], summary: "press the key and leave it pressed",
     notes: ["It ends by 'talk release' or the talk limit."]
   ) { invocation, context throws(CommandError) in
     try latch(.talkPress, invocation, context)
@@ -30,7 +41,7 @@ enum TalkCommands {
   }
 
   private static let toggle = Command(
-    "talk toggle", summary: "press the key, or release it if pressed"
+    "talk toggle", options: [floorClass], summary: "press the key, or release it if pressed"
   ) {
     invocation, context throws(CommandError) in
     try latch(.talkToggle, invocation, context)
@@ -41,7 +52,7 @@ enum TalkCommands {
     _ method: ControlMethod, _ invocation: Invocation, _ context: Context
   ) throws(CommandError) -> Int32 {
     let client = try context.connect(invocation)
-    let floor = try client.ask(method, as: FloorStatus.self)
+    let floor = try client.ask(method, parameters(invocation), as: FloorStatus.self)
     switch floor.state {
     case .ours: context.tell("you speak; end with: talkaround talk release")
     case .queued: context.tell("you wait, place \(floor.place ?? 0)")
@@ -56,6 +67,7 @@ enum TalkCommands {
     options: [
       Option("--file", "WAV", help: "speak what the file holds; - reads standard input"),
       Option("--any", help: "be content when one member heard it"),
+      floorClass,
     ],
     summary: "speak a sound file; ends with 0 when all present heard it"
   ) { invocation, context throws(CommandError) in
@@ -64,7 +76,8 @@ enum TalkCommands {
     }
     let speech = try SpeechFile(name, context)
     let client = try context.connect(invocation)
-    let parameters: [String: JSONValue] = ["path": .string(speech.path)]
+    var parameters = Self.parameters(invocation)
+    parameters["path"] = .string(speech.path)
     let report = try client.ask(
       .talkFile, parameters, as: HeardEvent.self, patience: nil)
     // The file behind the path must stay open until the node has read it.

@@ -10,6 +10,7 @@ struct TalkHold {
   static let eventsAtOnce = 32
 
   private let client: ControlClient
+  private let parameters: [String: JSONValue]
   private let context: Context
   /// True once the floor was ours.
   private var wasPermitted = false
@@ -19,8 +20,9 @@ struct TalkHold {
   /// Why not, so far.
   private var refusal: (text: String, code: Int32)?
 
-  init(client: ControlClient, context: Context) {
+  init(client: ControlClient, parameters: [String: JSONValue], context: Context) {
     self.client = client
+    self.parameters = parameters
     self.context = context
   }
 
@@ -29,7 +31,7 @@ struct TalkHold {
     let signals = SignalPipe([SIGINT, SIGTERM, SIGHUP])
     _ = try client.ask(.subscribe)
     var input = HeldInput(context.input)
-    _ = try client.ask(.talkHold)
+    _ = try client.ask(.talkHold, parameters)
     while true {
       var polled = [
         pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0),
@@ -63,7 +65,9 @@ struct TalkHold {
 
   private mutating func beat() throws(CommandError) {
     lastBeat = milliseconds()
-    do { try client.send(.talkHold, notification: true) } catch { throw CommandError(error) }
+    do { try client.send(.talkHold, parameters, notification: true) } catch {
+      throw CommandError(error)
+    }
   }
 
   /// Takes some events, not all: under a flood of them the key must still be asserted.

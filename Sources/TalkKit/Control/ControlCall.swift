@@ -1,3 +1,5 @@
+import TalkWire
+
 /// What a line asks for: something of the node, or the stream of events, which the server gives.
 enum ControlCall: Hashable, Sendable {
   case request(ControlRequest)
@@ -20,7 +22,10 @@ enum ControlCall: Hashable, Sendable {
     _ method: ControlMethod, _ reader: inout ParameterReader
   ) throws(ControlFailure) -> ControlCall {
     switch method {
-    case .channelCreate: .request(.channelCreate(name: try reader.text("name")))
+    case .channelCreate:
+      .request(
+        .channelCreate(
+          name: try reader.text("name"), strict: try reader.bool("strict", otherwise: false)))
     case .channelList: .request(.channelList)
     case .channelShow: .request(.channelShow(try reader.optionalText("channel")))
     case .channelUse: .request(.channelUse(try reader.text("channel")))
@@ -36,11 +41,17 @@ enum ControlCall: Hashable, Sendable {
           joiners: try reader.integer("joiners", in: ControlLimits.inviteJoiners, otherwise: 1)))
     case .join: .request(.join(invite: InviteText(try reader.text("invite"))))
     case .members: .request(.members(try reader.optionalText("channel")))
-    case .talkHold: .request(.talkHold)
-    case .talkPress: .request(.talkPress)
+    case .membersSet:
+      .request(
+        .membersSet(
+          channel: try reader.optionalText("channel"), member: try reader.text("member"),
+          change: try reader.rightsChange()))
+    case .talkHold: .request(.talkHold(try reader.floorClass()))
+    case .talkPress: .request(.talkPress(try reader.floorClass()))
     case .talkRelease: .request(.talkRelease)
-    case .talkToggle: .request(.talkToggle)
-    case .talkFile: .request(.talkFile(path: try reader.path("path")))
+    case .talkToggle: .request(.talkToggle(try reader.floorClass()))
+    case .talkFile:
+      .request(.talkFile(path: try reader.path("path"), try reader.floorClass()))
     case .status: .request(.status)
     case .devices: .request(.devices)
     case .stop: .request(.stop)
@@ -98,6 +109,56 @@ private struct ParameterReader {
       throw bad("'\(name)' must be an absolute path")
     }
     return path
+  }
+
+  /// The class to speak with; normal unless named.
+  func floorClass() throws(ControlFailure) -> FloorClass {
+    guard let word = try optionalText("class") else { return .normal }
+    return try floorClass(word, "class")
+  }
+
+  private func floorClass(_ word: String, _ name: String) throws(ControlFailure) -> FloorClass {
+    guard let floorClass = FloorClass.allCases.first(where: { $0.word == word }) else {
+      let words = FloorClass.allCases.map(\.word)
+      throw bad(
+        "'\(name)' must be one of \(words.joined(separator: ", "))"
+          + NearestName.hint(word, among: words))
+    }
+    return floorClass
+  }
+
+  private func floorClasses(_ name: String) throws(ControlFailure) -> Set<FloorClass> {
+    switch values[name] {
+    case nil, .null: return []
+    case .array(let items):
+      var classes: Set<FloorClass> = []
+      for item in items {
+        guard case .string(let word) = item else { throw bad("'\(name)' must be a list of words") }
+        classes.insert(try floorClass(word, name))
+      }
+      return classes
+    default: throw bad("'\(name)' must be a list of words")
+    }
+  }
+
+  /// What is to be changed of a member's rights.
+  func rightsChange() throws(ControlFailure) -> RightsChange {
+    var change = RightsChange(
+      granted: try floorClasses("grant"), withdrawn: try floorClasses("withdraw"))
+    if let word = try optionalText("role") {
+      let words = RightsChange.Role.allCases.map(\.rawValue)
+      guard let role = RightsChange.Role(rawValue: word) else {
+        throw bad(
+          "'role' must be one of \(words.joined(separator: ", "))"
+            + NearestName.hint(word, among: words))
+      }
+      change.role = role
+    }
+    guard change != RightsChange() else { throw bad("needs 'role', 'grant' or 'withdraw'") }
+    guard change.granted.isDisjoint(with: change.withdrawn) else {
+      throw bad("grants and withdraws the same class")
+    }
+    return change
   }
 
   func integer(

@@ -8,6 +8,7 @@ package enum ControlMethod: String, CaseIterable, Sendable {
   case invite
   case join
   case members
+  case membersSet = "members.set"
   case talkHold = "talk.hold"
   case talkPress = "talk.press"
   case talkRelease = "talk.release"
@@ -21,14 +22,15 @@ package enum ControlMethod: String, CaseIterable, Sendable {
   /// The parameters that it takes, by name.
   var parameters: [String] {
     switch self {
-    case .channelCreate: ["name"]
+    case .channelCreate: ["name", "strict"]
     case .channelShow, .channelUse, .channelLeave, .members: ["channel"]
     case .invite: ["channel", "seconds", "joiners"]
     case .join: ["invite"]
-    case .talkFile: ["path"]
+    case .membersSet: ["channel", "member", "role", "grant", "withdraw"]
+    case .talkFile: ["path", "class"]
+    case .talkHold, .talkPress, .talkToggle: ["class"]
     case .subscribe: ["levels"]
-    case .channelList, .talkHold, .talkPress, .talkRelease, .talkToggle, .status, .devices, .stop:
-      []
+    case .channelList, .talkRelease, .status, .devices, .stop: []
     }
   }
 }

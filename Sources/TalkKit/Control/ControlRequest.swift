@@ -1,10 +1,12 @@
 package import TalkStore
+package import TalkWire
 
 /// What a client of the control socket asks of the node; checked, so every value is within its
 /// stated bounds.
 package enum ControlRequest: Hashable, Sendable {
-  /// Make a channel of this name and join it as its creator. Answer: `channel`.
-  case channelCreate(name: String)
+  /// Make a channel of this name and join it as its creator; on a strict one the floor needs a
+  /// majority of the roster. Answer: `channel`.
+  case channelCreate(name: String, strict: Bool)
   /// Every channel. Answer: `channels`.
   case channelList
   /// One channel by name or UUID; nil is the current one. Answer: `channel`.
@@ -19,23 +21,55 @@ package enum ControlRequest: Hashable, Sendable {
   case join(invite: InviteText)
   /// Who is known on a channel; nil is the current one. Answer: `members`.
   case members(String?)
+  /// Change what the roster allows a member, by nickname or the start of its id; admins may.
+  /// Answer: `members`.
+  case membersSet(channel: String?, member: String, change: RightsChange)
   /// The client's key is down; sent again at 5 Hz while it is. Answer to a request that has an id:
   /// `floor`, at once.
-  case talkHold
+  case talkHold(FloorClass)
   /// Set the node's latch; idempotent. Answer: `floor`, once it is granted, queued or refused.
-  case talkPress
+  case talkPress(FloorClass)
   /// Let go of the client's key and the node's latch; idempotent. Answer: `floor`.
   case talkRelease
   /// Set the latch, or let go of it. Answer: `floor`, as for press and release.
-  case talkToggle
+  case talkToggle(FloorClass)
   /// Speak what a sound file holds. Answer, at the end: `heard`.
-  case talkFile(path: String)
+  case talkFile(path: String, FloorClass)
   /// Everything. Answer: `status`.
   case status
   /// The sound devices. Answer: `devices`.
   case devices
   /// End the node. Answer: `done`, before the end.
   case stop
+}
+
+/// What is to be changed of a member's rights; what is nil or in neither set stays.
+package struct RightsChange: Hashable, Sendable {
+  /// The words for a member's role, as clients give them.
+  package enum Role: String, Hashable, Sendable, CaseIterable {
+    /// May admit admins, grant classes and set listen-only.
+    case admin
+    /// Speaks, and admits members.
+    case member
+    /// Hears, and never speaks.
+    case listenOnly = "listen-only"
+  }
+
+  /// The new role.
+  package var role: Role?
+  /// Classes that the member may speak with from now on.
+  package var granted: Set<FloorClass>
+  /// Classes that it may not speak with any more.
+  package var withdrawn: Set<FloorClass>
+
+  /// Makes a change of its parts.
+  package init(
+    role: Role? = nil, granted: Set<FloorClass> = [], withdrawn: Set<FloorClass> = []
+  ) {
+    self.role = role
+    self.granted = granted
+    self.withdrawn = withdrawn
+  }
 }
 
 /// An invite on its way through the control socket: a secret that no description shows.

@@ -21,7 +21,7 @@ extension Shell {
     switch request {
     case .talkHold, .talkPress, .talkRelease, .talkToggle:
       handleTalk(request, client, reply)
-    case .talkFile(let path): speak(path, for: client, reply)
+    case .talkFile(let path, let floorClass): speak(path, floorClass, for: client, reply)
     case .status: reply(.success(.status(statusReport())))
     case .devices: listDevices(reply)
     case .stop:
@@ -52,10 +52,12 @@ extension Shell {
     _ request: ControlRequest
   ) throws(ControlFailure) -> ControlResult {
     switch request {
-    case .channelCreate(let name):
+    case .channelCreate(let name, let strict):
       return .channel(
         channelStatus(
-          try perform { step throws(ChannelRefusal) in try self.node.createChannel(name, step) }))
+          try perform { step throws(ChannelRefusal) in
+            try self.node.createChannel(name, rules: strict ? .strict : [], step)
+          }))
     case .channelList:
       return .channels(node.channelNames.map { channelStatus($0.id) })
     case .channelShow(let name): return .channel(channelStatus(try find(name)))
@@ -88,6 +90,10 @@ extension Shell {
           try perform { step throws(ChannelRefusal) in try self.node.join(invite, step) }))
     case .members(let name):
       return .members(channelStatus(try find(name)).members)
+    case .membersSet(let name, let member, let change):
+      let id = try find(name)
+      try setRights(of: member, on: id, change)
+      return .members(channelStatus(id).members)
     default:
       throw ControlFailure(.fault, "the request is not known to this node")
     }
@@ -153,10 +159,11 @@ extension Shell {
   ) {
     let held = PressSource(id: client.number)
     switch request {
-    case .talkHold:
-      press(held) { reply($0) }
-    case .talkPress: pressLatch(reply)
-    case .talkToggle where !node.isPressed(.latch): pressLatch(reply)
+    case .talkHold(let floorClass):
+      press(held, floorClass) { reply($0) }
+    case .talkPress(let floorClass): pressLatch(floorClass, reply)
+    case .talkToggle(let floorClass) where !node.isPressed(.latch):
+      pressLatch(floorClass, reply)
     default:
       input { step in
         self.node.release(held, step)
@@ -167,11 +174,13 @@ extension Shell {
     }
   }
 
-  private func press(_ source: PressSource, _ reply: (ControlReply) -> Void) {
+  private func press(
+    _ source: PressSource, _ floorClass: FloorClass, _ reply: (ControlReply) -> Void
+  ) {
     var refusal: TalkRefusal?
     input { step in
       do throws(TalkRefusal) {
-        try self.node.press(source, channel: nil, floorClass: .normal, step)
+        try self.node.press(source, channel: nil, floorClass: floorClass, step)
       } catch {
         refusal = error
       }
@@ -181,11 +190,13 @@ extension Shell {
     reply(.success(.floor(floorStatus(channel))))
   }
 
-  private func pressLatch(_ reply: @escaping @Sendable (ControlReply) -> Void) {
+  private func pressLatch(
+    _ floorClass: FloorClass, _ reply: @escaping @Sendable (ControlReply) -> Void
+  ) {
     guard let channel = node.current else { return reply(.failure(.noChannel)) }
     // Waiting first: the floor may decide within the press.
     pendingPresses.append(PendingPress(channel: channel, reply: reply))
-    press(.latch) { result in
+    press(.latch, floorClass) { result in
       guard case .failure = result else { return }
       if let mine = pendingPresses.popLast() { mine.reply(result) }
     }

@@ -38,15 +38,17 @@ extension Shell {
     return ChannelStatus(
       id: id.description, name: node.name(of: id), current: node.current == id,
       status: reason == nil ? .ready : .connecting, reason: reason,
-      members: members.map(memberStatus) + wantsIn(id), floor: floorStatus(id))
+      members: members.map { memberStatus($0, on: id) } + wantsIn(id), floor: floorStatus(id))
   }
 
-  private func memberStatus(_ member: MemberView) -> MemberStatus {
-    MemberStatus(
+  private func memberStatus(_ member: MemberView, on channel: ChannelID) -> MemberStatus {
+    let rights = node.rights(of: member.id, on: channel)
+    return MemberStatus(
       id: member.id.description, name: member.nickname,
       state: member.isPresent ? .present : .away, hearsMe: member.hearsMe,
       iHear: member.iHear, roundTripMilliseconds: member.roundTrip?.milliseconds,
-      lossTo: member.lossTo ?? 0, lossFrom: member.lossFrom ?? 0, deaf: member.isDeaf)
+      lossTo: member.lossTo ?? 0, lossFrom: member.lossFrom ?? 0, deaf: member.isDeaf,
+      role: rights?.role.word, classes: rights?.classes.words ?? [])
   }
 
   private func wantsIn(_ id: ChannelID) -> [MemberStatus] {
@@ -136,7 +138,7 @@ extension Shell {
       let member = node.members(of: id, now: BootClock.now()).first(where: { $0.id == peer })
     else { return }
     wantsInNames.removeAll { $0.channel == id && $0.peer == peer }
-    publish(.member(MemberEvent(channel: id.description, member: memberStatus(member))))
+    publish(.member(MemberEvent(channel: id.description, member: memberStatus(member, on: id))))
     let isReady = channelStatus(id).status == .ready
     guard readiness[id] != isReady else { return }
     readiness[id] = isReady
@@ -202,7 +204,7 @@ extension Shell {
       report.holder = node.floor(of: id)?.token?.id.holder.description
       report.name = node.floor(of: id)?.token.map { node.nickname(of: $0.id.holder, on: id) }
     case .denied(let reason): report.reason = reason.reason
-    case .unheard(let reason): report.reason = reason == .alone ? .alone : .noAnswer
+    case .unheard(let reason): report.reason = reason.reason
     case .stopped(let reason): report.reason = reason.reason
     case .noMicrophone: report.reason = .noMicrophone
     }
@@ -242,6 +244,18 @@ extension DenyReason {
     case .queueFull: .queueFull
     case .listenOnly: .listenOnly
     case .classRefused: .classRefused
+    case .minority: .minority
+    }
+  }
+}
+
+extension UnheardReason {
+  /// The reason in the closed list.
+  var reason: Reason {
+    switch self {
+    case .alone: .alone
+    case .noAnswer: .noAnswer
+    case .minority: .minority
     }
   }
 }
@@ -255,6 +269,7 @@ extension StopReason {
     case .preempted: .preempted
     case .lost: .overruled
     case .unheard: .unheard
+    case .minority: .minority
     }
   }
 }

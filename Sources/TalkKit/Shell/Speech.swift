@@ -34,7 +34,8 @@ final class Speech {
 extension Shell {
   /// Presses for a file; it runs from the grant on.
   func speak(
-    _ path: String, for client: ControlClientID, _ reply: @escaping @Sendable (ControlReply) -> Void
+    _ path: String, _ floorClass: FloorClass, for client: ControlClientID,
+    _ reply: @escaping @Sendable (ControlReply) -> Void
   ) {
     guard speech == nil else {
       return reply(
@@ -62,7 +63,7 @@ extension Shell {
     input { step in
       do throws(TalkRefusal) {
         try self.node.press(
-          speech.source, channel: channel, floorClass: .normal, step)
+          speech.source, channel: channel, floorClass: floorClass, step)
       } catch {
         self.endSpeech(.failure(self.failure(of: error)), step)
       }

@@ -9,6 +9,10 @@ public enum Reason: String, Codable, Hashable, Sendable, CaseIterable {
   case noSuchChannel = "no-such-channel"
   /// There is a channel of that name already.
   case channelExists = "channel-exists"
+  /// No member of that name, or several.
+  case noSuchMember = "no-such-member"
+  /// Only an admin of the channel may do it.
+  case notAdmin = "not-admin"
   /// As many channels as a node keeps are there.
   case tooManyChannels = "too-many-channels"
   /// The name is empty or has nothing visible.
@@ -21,6 +25,8 @@ public enum Reason: String, Codable, Hashable, Sendable, CaseIterable {
   case alone
   /// Members are here, but none answered.
   case noAnswer = "no-answer"
+  /// The channel is strict, and half of its members or more are away.
+  case minority
   /// Somebody else has the floor.
   case busy
   /// As many as may wait for the floor do.
@@ -80,12 +86,15 @@ public enum Reason: String, Codable, Hashable, Sendable, CaseIterable {
     .noChannel: "there is no channel yet, or none is in use",
     .noSuchChannel: "there is no channel of that name",
     .channelExists: "there is a channel of that name already",
+    .noSuchMember: "no member of that name, or several",
+    .notAdmin: "only an admin of the channel may do it",
     .tooManyChannels: "as many channels as a node keeps are there",
     .badName: "the name is empty or has nothing visible",
     .badInvite: "the text is no invite, or a damaged one",
     .notAdmitted: "no member has admitted us yet",
     .alone: "no other member is here",
     .noAnswer: "members are here, but none answered",
+    .minority: "the channel needs a majority of its members, and half or more are away",
     .busy: "somebody else has the floor",
     .queueFull: "as many as may wait for the floor do",
     .listenOnly: "the channel lets this member only listen",

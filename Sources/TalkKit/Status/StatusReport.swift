@@ -141,9 +141,13 @@ public struct MemberStatus: Codable, Hashable, Sendable {
   public var lossFrom: Double
   /// True when its playback is off.
   public var deaf: Bool
+  /// `admin`, `member` or `listen-only`; null before it is admitted.
+  @Nullable public var role: String?
+  /// The classes that it may speak with: `normal`, `priority`, `peril`, `emergency`.
+  public var classes: [String]
 
   private enum CodingKeys: String, CodingKey {
-    case id, name, state, deaf
+    case id, name, state, deaf, role, classes
     case hearsMe = "hears_me"
     case iHear = "i_hear"
     case roundTripMilliseconds = "rtt_ms"
@@ -154,7 +158,8 @@ public struct MemberStatus: Codable, Hashable, Sendable {
   /// A member of its parts.
   public init(
     id: String, name: String, state: State, hearsMe: Bool, iHear: Bool,
-    roundTripMilliseconds: Double?, lossTo: Double, lossFrom: Double, deaf: Bool
+    roundTripMilliseconds: Double?, lossTo: Double, lossFrom: Double, deaf: Bool,
+    role: String? = nil, classes: [String] = []
   ) {
     self.id = id
     self.name = name
@@ -165,6 +170,8 @@ public struct MemberStatus: Codable, Hashable, Sendable {
     self.lossTo = lossTo
     self.lossFrom = lossFrom
     self.deaf = deaf
+    self.role = role
+    self.classes = classes
   }
 }
 

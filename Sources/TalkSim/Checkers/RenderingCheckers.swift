@@ -28,6 +28,11 @@ struct OneTalkerChecker: FloorChecker {
       guard node.talker?.id != rendered else { return nil }
       let talker = node.talker.map { short($0.id, conditions) } ?? "nobody"
       return "plays \(short(rendered, conditions)), the talker is \(talker)"
+    case .talkerRenumbered(let old, let next):
+      guard next.id.holder == old.holder, next.id.turn > old.turn, node.talker?.id == old else {
+        return "renumbers \(short(old, conditions)) to \(short(next.id, conditions))"
+      }
+      return nil
     case .talker(let next):
       guard let last = displaced(by: next, node, at: seen.at) else { return nil }
       let preempts = next.floorClass.preempts && next.floorClass > last.floorClass
@@ -79,6 +84,9 @@ struct OverTokenChecker: FloorChecker {
       end(token.id, node)
     case .talker(let token):
       if let last = heard[node], last != token.id { end(last, node) }
+      heard[node] = token.id
+    case .talkerRenumbered(let old, let token):
+      end(old, node)
       heard[node] = token.id
     case .started:
       if let last = heard[node] { end(last, node) }
@@ -153,7 +161,8 @@ struct AuthorityChecker: FloorChecker {
         conditions.holder(from.id) == seen.node
       else { return nil }
       keep(from.id, to.id)
-    case .talker(let token): return succession(to: token, truth.nodes[seen.node], seen.at)
+    case .talker(let token), .talkerRenumbered(_, let token):
+      return succession(to: token, truth.nodes[seen.node], seen.at)
     default: break
     }
     return nil

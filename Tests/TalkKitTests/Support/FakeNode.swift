@@ -86,7 +86,7 @@ final class FakeNode: ControlHandler, @unchecked Sendable {
           InviteGrant(
             invite: Sample.invite, channel: "crew", seconds: Int(lifetime.components.seconds),
             joiners: joiners)))
-    case .members: .success(.members(Sample.channel().members))
+    case .members, .membersSet: .success(.members(Sample.channel().members))
     case .talkHold, .talkPress, .talkToggle: .success(.floor(Sample.floor(.ours)))
     case .talkRelease: .success(.floor(Sample.floor(.idle)))
     case .talkFile: .success(.heard(Sample.heard()))
