@@ -60,8 +60,10 @@ package struct FaultMix: Sendable {
   package var marathons = 0.0
   /// The part of members whom the roster refuses classes or speech.
   package var restricted = 0.0
-  /// The longest that a reserve of turns takes to reach the disk; one in ten fails once.
+  /// The longest that a reserve of turns takes to reach the disk.
   package var persistDelay = Duration.milliseconds(5)
+  /// The part of nodes whose disk fails once.
+  package var failingDisks = 0.0
 
   /// A mix without faults; change it with `with`.
   package init(_ name: String, _ note: String) {
@@ -180,6 +182,7 @@ extension FaultMix {
       $0.crashes = 8
       $0.contention = 0.6
       $0.persistDelay = .milliseconds(300)
+      $0.failingDisks = 0.1
     },
     FaultMix("stalls", "loops stand still, machines are suspended").with {
       $0.stalls = 12
@@ -221,5 +224,6 @@ extension FaultMix {
     $0.marathons = 0.01
     $0.restricted = 0.2
     $0.persistDelay = .milliseconds(300)
+    $0.failingDisks = 0.1
   }
 }

@@ -122,7 +122,9 @@ extension FloorWorld {
       awake(node)
     } else if late > Self.lateness {
       hosts[node].party.loopWasLate(by: .nanoseconds(Int64(late)))
-      for peer in 0..<count where peer != node { lastHeard[node * count + peer] += late }
+      for pair in node * count..<(node + 1) * count {
+        lastHeard[pair] = min(clock, lastHeard[pair] + late)
+      }
     }
     hosts[node].party.wake(now: local(node))
     perform(node)

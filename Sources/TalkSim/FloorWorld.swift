@@ -146,7 +146,7 @@ package struct FloorWorld<Party: FloorParty, Sink: ObservationSink> {
       if hosts[node].isLiar {
         queue.schedule(WorldEvent(kind: .lie, node: Int32(node)), at: clock + 2_000_000_000)
       }
-      hosts[node].failsNextPersist = generator.chance(0.1)
+      hosts[node].failsNextPersist = generator.chance(mix.failingDisks)
     }
     for (place, item) in script.items.enumerated() {
       queue.schedule(

@@ -47,8 +47,9 @@ package struct Script: Sendable {
   /// when nil, as many as the mix draws.
   package init(_ mix: FaultMix, seed: UInt64, bursts: Int, nodes fixed: Int? = nil) {
     var generator = SeededGenerator(seed: seed ^ 0x5c21_9f00_7a11_d00d)
-    let count = fixed ?? Int.random(in: mix.nodes, using: &generator)
-    nodes = count
+    // Drawn in any case, so that fixing the number that would be drawn changes nothing.
+    let drawn = generator.number(in: Int64(mix.nodes.lowerBound)...Int64(mix.nodes.upperBound))
+    nodes = fixed ?? Int(drawn)
     items = []
     end = .zero
     var time = Duration.milliseconds(1_500)
