@@ -228,7 +228,8 @@ import Testing
         .message(
           Rig.talker,
           .granted(
-            to: Rig.me, .normal, queue: [OffNetworkWaiting(client: Rig.larger, priority: .normal)])),
+            to: Rig.me, .normal,
+            queue: [OffNetworkWaiting(client: Rig.larger, priority: .normal)])),
         .frameSent, .release, .lastFrameSent,
       ], .pendingGranted, sent: [.granted(to: Rig.larger, .normal, queue: [])],
       told: ["done", "start", "finish", "stop released"]),

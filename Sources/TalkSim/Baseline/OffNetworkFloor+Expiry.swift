@@ -32,7 +32,7 @@ extension OffNetworkFloor {
     enterHasPermission(now: now)
   }
 
-  /// T203 expired, the talker is gone: silence (7.2.3.4), or from the queue a new request (7.2.3.8).
+  /// T203 expired, the talker is gone: silence (7.2.3.4), or a new request from the queue (7.2.3.8)
   private mutating func expireT203(now: Instant) {
     switch state {
     case .noPermission: enterSilence(now: now)

@@ -20,7 +20,7 @@ extension OffNetworkFloor: FloorParty {
     receive(message, now: now)
   }
 
-  /// A frame came: decided by its sender's SSRC alone; the turn is only the simulator's name for it.
+  /// A frame came: its sender decides, by SSRC; the turn is only the simulator's name for it.
   package mutating func hears(_ voice: VoiceMark, from sender: PeerID, now: Instant) -> TokenID? {
     guard receiveMedia(from: OffNetworkClient(sender), now: now) else { return nil }
     let token = Token(

@@ -10,8 +10,8 @@ import TalkWire
 /// table C.2.1-1 of annex C; each transition names its clause. Where things are: the key in `+Key`,
 /// messages and media in `+Receive`, timers in `+Expiry`, the tie to the simulator in `+Party`.
 ///
-/// The baseline must not be a straw man. Where the specification leaves room, or where NIST's public
-/// model of it (usnistgov/psc-ns3) had to choose, this machine takes what serves it best:
+/// The baseline must not be a straw man. Where the specification leaves room, or where NIST's
+/// public model of it (usnistgov/psc-ns3) had to choose, this machine takes what serves it best:
 /// - queueing is on for everybody, 16 places, and a granted client takes over the whole queue;
 /// - a queued client that is granted the floor accepts at once, without asking its user (T233);
 /// - a queued client that asks again is told its place once more;
