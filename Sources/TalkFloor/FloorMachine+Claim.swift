@@ -86,6 +86,8 @@ extension FloorMachine {
     func note(_ turn: UInt64) {
       guard turn <= highestTurn + Self.turnJumpLimit else { return }
       asking.claim!.highestTurn = max(asking.claim!.highestTurn, turn)
+      // The reserve above it is on the disk before the window is over.
+      noteTurn(turn)
     }
     switch message {
     case .none(asking.request, let turn), .unreached(asking.request, let turn):
@@ -117,8 +119,7 @@ extension FloorMachine {
   mutating func endClaimWindow(now: Instant) {
     guard case .asking(var asking) = local, var claim = asking.claim else { return }
     guard hasQuorum else {
-      local = .quiet
-      emit(.unheard(.minority))
+      giveUp(asking, .minority, now: now)
       return
     }
     let live = record.map { isLive($0, now: now) } == true
@@ -130,8 +131,7 @@ extension FloorMachine {
     }
     claim.windows += 1
     guard claim.windows < timers.windowsUnheard || live else {
-      local = .quiet
-      emit(.unheard(presentCount == 0 ? .alone : .noAnswer))
+      giveUp(asking, presentCount == 0 ? .alone : .noAnswer, now: now)
       return
     }
     claim.until = now + timers.claimWindow

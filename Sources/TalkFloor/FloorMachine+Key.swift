@@ -38,20 +38,31 @@ extension FloorMachine {
     case .quiet: break
     case .asking(let asking):
       local = .quiet
-      let cancel = FloorMessage.cancel(request: asking.request, requester: me, seat: asking.seat)
-      if isHolderOrKeeper {
-        if queue.remove(me, seat: asking.seat) { announceQueue() }
-      } else {
-        sendRepeated(
-          cancel, to: .everyone, gaps: Array(timers.releaseRepeats.dropFirst()), token: nil,
-          now: now)
-      }
+      cancel(asking, now: now)
     case .talking(var talking):
       guard talking.tailUntil == nil else { return }
       talking.tailUntil = now + timers.tailLimit
       local = .talking(talking)
       emit(.finishTransmit(talking.token))
     }
+  }
+
+  /// Takes our request back: who would grant it hears that nobody waits.
+  mutating func cancel(_ asking: Asking, now: Instant) {
+    if isHolderOrKeeper {
+      if queue.remove(me, seat: asking.seat) { announceQueue() }
+    } else {
+      sendRepeated(
+        .cancel(request: asking.request, requester: me, seat: asking.seat), to: .everyone,
+        gaps: Array(timers.releaseRepeats.dropFirst()), token: nil, now: now)
+    }
+  }
+
+  /// Nobody hears us, or too few: the press is over.
+  mutating func giveUp(_ asking: Asking, _ reason: UnheardReason, now: Instant) {
+    local = .quiet
+    cancel(asking, now: now)
+    emit(.unheard(reason))
   }
 
   /// The node sent the last frame of the burst's tail.
@@ -147,6 +158,8 @@ extension FloorMachine {
   /// making.
   mutating func startOwnBurst(_ asking: Asking, now: Instant, above turn: UInt64 = 0) {
     guard let turn = newTurn(above: turn) else {
+      var asking = asking
+      asking.readyAbove = turn
       local = .asking(asking)
       return
     }

@@ -163,6 +163,9 @@ extension FloorMachine {
     record = current
     emit(.talkerDone(current.token, lastFrame: .max))
     tellForwardedOfLapse()
+    if !current.confirmed, current.chain.last?.from.id.holder == me {
+      reclaimAt = now + timers.reclaim
+    }
     guard case .asking(var asking) = local else { return }
     // Successors claim in the order of the queue, so that one of them speaks, not all.
     let place = asking.queuedPlace ?? 0
@@ -226,9 +229,25 @@ extension FloorMachine {
     guard next <= Token.turnLimit, turn <= highestTurn + Self.turnJumpLimit else { return nil }
     guard next <= reserved else {
       noteTurn(next - 1)
+      lacksTurn = true
       return nil
     }
     return next
+  }
+
+  /// Asks again for a reserve that failed, and does what waited for one.
+  mutating func wakeReserve(now: Instant) {
+    if let retry = reserveRetry, retry <= now {
+      reserveRetry = nil
+      reserveAhead()
+    }
+    guard lacksTurn, highestTurn < reserved else { return }
+    lacksTurn = false
+    if case .asking(let asking) = local, let above = asking.readyAbove {
+      startOwnBurst(asking, now: now, above: above)
+    } else if let record, isHolderOrKeeper, !record.talking {
+      _ = grantNext(now: now)
+    }
   }
 }
 

@@ -53,6 +53,8 @@ package struct FloorMachine {
     /// When the place is doubted again, unless the queue tells it anew.
     var placeUntil: Instant?
     var claim: Claim?
+    /// Set once the floor is ours to take, but for a turn that the disk has: above which it must be.
+    var readyAbove: UInt64?
   }
 
   /// Our own burst.
@@ -107,12 +109,20 @@ package struct FloorMachine {
   var highestTurn: UInt64
   var reserved: UInt64
   var reserveAsked: UInt64
+  /// When a reserve that failed is asked for again, and how long it is waited for after the next
+  /// failure.
+  var reserveRetry: Instant?
+  var reservePatience: Duration
+  /// True when a grant or a burst of ours waits for a turn that the disk has.
+  var lacksTurn = false
   var nextRequest: UInt64
   var repeats: [Repeat] = []
   var forwards: [Forward] = []
   /// Waiting talkers whose requests came by other members; no more than wait.
   var routes: [(peer: PeerID, seat: UInt16)] = []
   var nextHeartbeat: Instant?
+  /// When we take back a floor that we granted and nobody used.
+  var reclaimAt: Instant?
   var idleInterval: Duration
   let started: Instant
   var lastStep: Instant
@@ -152,6 +162,7 @@ package struct FloorMachine {
     reserveAsked = reservedTurn
     nextRequest = firstRequest
     idleInterval = timers.idleHeartbeat
+    reservePatience = timers.reserveRetry
     started = now
     lastStep = now
     reserveAhead()
@@ -212,10 +223,19 @@ package struct FloorMachine {
   var hasQuorum: Bool { !strict || 2 * (presentCount + 1) > members.count + 1 }
 
   /// The persisted reserve of turns went up.
-  package mutating func turnsReserved(through turn: UInt64) { reserved = max(reserved, turn) }
+  package mutating func turnsReserved(through turn: UInt64) {
+    reserved = max(reserved, turn)
+    reserveRetry = nil
+    reservePatience = timers.reserveRetry
+  }
 
-  /// The reserve of turns could not be persisted: it is asked for again with the next turn.
-  package mutating func reserveFailed() { reserveAsked = reserved }
+  /// The reserve of turns could not be persisted: it is asked for again with the next turn, and
+  /// now and then before.
+  package mutating func reserveFailed() {
+    reserveAsked = reserved
+    reserveRetry = lastStep + reservePatience
+    reservePatience = min(reservePatience * 2, timers.reserveRetryLimit)
+  }
 
   /// The loop ran late: leases go on by the lateness instead of declaring others dead.
   package mutating func loopWasLate(by lateness: Duration) {
@@ -231,6 +251,9 @@ package struct FloorMachine {
     func consider(_ instant: Instant?) { earliest = .earliest(earliest, instant) }
     for item in repeats { consider(item.next) }
     for forward in forwards { consider(forward.until) }
+    consider(reserveRetry)
+    consider(reclaimAt)
+    if lacksTurn, highestTurn < reserved { consider(lastStep) }
     if let record, record.talking, !record.lapsed, record.token.id.holder != me {
       consider(record.lastHeard + timers.lease)
       consider(record.limitStart + timers.talkLimit + timers.limitGrace)
@@ -257,6 +280,8 @@ package struct FloorMachine {
     lapseIfDue(now: now)
     wakeRepeats(now: now)
     wakeForwards(now: now)
+    wakeReserve(now: now)
+    wakeReclaim(now: now)
     wakeLocal(now: now)
     wakeHeartbeat(now: now)
   }

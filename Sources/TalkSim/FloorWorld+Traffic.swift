@@ -114,7 +114,9 @@ extension FloorWorld {
 
   mutating func wait(_ event: WorldEvent) {
     let node = Int(event.node)
-    guard !hosts[node].isSuspended, hosts[node].waiting.count < Self.socketLimit else {
+    let isDatagram = [.message, .voice, .presence].contains(event.kind)
+    let isFull = hosts[node].isSuspended || hosts[node].waiting.count >= Self.socketLimit
+    if isDatagram, isFull {
       if event.kind == .message { pool.drop(event.slot) }
       return
     }

@@ -101,7 +101,9 @@ package struct SimulationRun: Sendable {
   package func shrunk() -> SimulationRun { shrunk(FloorMachine.self) }
 
   /// What went wrong with the shipped machine, for people; nil when nothing does.
-  package func report() -> [String]? { report(FloorMachine.self) }
+  package func report(traceLines: Int = 60) -> [String]? {
+    report(FloorMachine.self, traceLines: traceLines)
+  }
 
   /// What went wrong, for people: the invariant, the trace, and the command that replays it; nil
   /// when nothing does.

@@ -16,6 +16,7 @@ enum SimulateCommand {
       Option("--nodes", "COUNT", help: "how many nodes; as many as the mix draws unless given"),
       Option("--items", "RANGES", help: "only these items of the script, as a replay names them"),
       Option("--only", "NAME", help: "judge this invariant alone"),
+      Option("--trace", "LINES", help: "how much of what happened to show; 60 lines unless given"),
       Option("--list", help: "list the mixes"),
       Option("--speed", help: "measure speed and control traffic for 2 to 500 nodes"),
     ],
@@ -63,7 +64,8 @@ enum SimulateCommand {
       seconds: seconds, mixes: mixes,
       presses: try number("--presses", invocation, in: 1...100_000) ?? 40,
       nodes: try number("--nodes", invocation, in: 2...1_000), items: items,
-      only: invocation.value("--only"))
+      only: invocation.value("--only"),
+      traceLines: try number("--trace", invocation, in: 0...1_000_000) ?? 60)
   }
 
   private static func number(

@@ -19,6 +19,7 @@ final class SimulationCampaign: Sendable {
     let nodes: Int?
     let items: [Int]?
     let only: String?
+    let traceLines: Int
   }
 
   private struct State {
@@ -115,7 +116,7 @@ final class SimulationCampaign: Sendable {
   private func tell(_ run: SimulationRun) {
     let small = run.items == nil ? run.shrunk() : run
     context.print("")
-    for line in small.report() ?? ["\(run.command): not broken when run again"] {
+    for line in small.report(traceLines: plan.traceLines) ?? ["\(run.command): not broken when run again"] {
       context.print(line)
     }
     if small.items != run.items { context.print("whole run: \(run.command)") }

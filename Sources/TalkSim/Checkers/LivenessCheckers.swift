@@ -130,13 +130,16 @@ struct EndingRequestChecker: FloorChecker {
 /// Once nothing has changed for a while (no press, burst, fault, lie, or member that comes or goes)
 /// and no way is cut, all running nodes have the same token on record, talking or not. A while is
 /// 3.5 s: a keepalive until all know that they are here, and two heartbeats of an idle keeper; with
-/// loss 14 s, so that a dozen heartbeats would have to be lost.
+/// loss 14 s, so that a dozen heartbeats would have to be lost. From the moment that a node loses its
+/// memory (a crash, or an absence that ends its sessions) to the next burst there may be no keeper,
+/// since a restarted node is none, and an idle floor that nobody keeps has no heartbeats.
 struct OneViewChecker: FloorChecker {
   static let invariant = "L4"
   private let conditions: RunConditions
   private let applies: Bool
   private let rest: Duration
   private var round: Instant?
+  private var hasKeeper = true
   private var first: (node: Int, view: PartyView)?
 
   init(_ conditions: RunConditions) {
@@ -148,7 +151,12 @@ struct OneViewChecker: FloorChecker {
   }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
-    guard applies, case .view(let view) = seen.what else { return nil }
+    switch seen.what {
+    case .crashed, .restarted: hasKeeper = false
+    case .started: hasKeeper = true
+    default: break
+    }
+    guard applies, hasKeeper, case .view(let view) = seen.what else { return nil }
     guard truth.cuts == 0, seen.at - truth.lastChange > rest, !conditions.liars[seen.node] else {
       return nil
     }

@@ -138,17 +138,27 @@ struct LeaseChecker: FloorChecker {
 ///
 /// No frame is rendered and no burst started in a class that the roster refuses the holder. A talker
 /// whose lease runs is followed by another only through grants that their holders have really made
-/// (kept here as they leave), or through a class that pre-empts.
+/// (kept here as they leave), or through a class that pre-empts. A node that passes the floor on
+/// itself knows the new talker an instant before its grant leaves, so the question is settled when
+/// that instant is over.
 struct AuthorityChecker: FloorChecker {
   static let invariant = "S10"
   private static let memory = 512
   private let conditions: RunConditions
   private var grants: [(from: TokenID, to: TokenID)] = []
   private var next = 0
+  private var open: (node: Int, at: Instant, from: TokenID, to: TokenID)?
 
   init(_ conditions: RunConditions) { self.conditions = conditions }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
+    if let open, open.at != seen.at || open.node != seen.node {
+      self.open = nil
+      guard leads(from: open.from, to: open.to, steps: 4) else {
+        return "\(nodeName(open.node)) followed \(short(open.from, conditions)), which lived, by "
+          + "\(short(open.to, conditions)) without a grant"
+      }
+    }
     switch seen.what {
     case .heard(let mark, let from, .some):
       guard !conditions.rights[from].may(mark.floorClass) else { return nil }
@@ -162,7 +172,8 @@ struct AuthorityChecker: FloorChecker {
       else { return nil }
       keep(from.id, to.id)
     case .talker(let token), .talkerRenumbered(_, let token):
-      return succession(to: token, truth.nodes[seen.node], seen.at)
+      guard let last = succeeded(by: token, truth.nodes[seen.node], seen.at) else { return nil }
+      open = (seen.node, seen.at, last.id, token.id)
     default: break
     }
     return nil
@@ -178,9 +189,10 @@ struct AuthorityChecker: FloorChecker {
     }
   }
 
-  private func succession(
-    to token: Token, _ node: GroundTruth.Node, _ now: Instant
-  ) -> String? {
+  /// The living talker that `token` follows by no right of its own.
+  private func succeeded(
+    by token: Token, _ node: GroundTruth.Node, _ now: Instant
+  ) -> Token? {
     guard now - node.firstHand < conditions.timers.lease, node.resumedAt != now else { return nil }
     guard let last = node.talker ?? node.lastTalker.flatMap({ $0.until == now ? $0.token : nil }),
       last.id != token.id
@@ -188,11 +200,8 @@ struct AuthorityChecker: FloorChecker {
     let holder = conditions.holder(token.id)
     if token.floorClass.preempts, token.floorClass > last.floorClass {
       guard holder < 0 || !conditions.rights[holder].may(token.floorClass) else { return nil }
-    } else if leads(from: last.id, to: token.id, steps: 4) {
-      return nil
     }
-    return "follows \(short(last.id, conditions)), which lives, by "
-      + "\(short(token.id, conditions)) without a grant"
+    return last
   }
 
   private func leads(from: TokenID, to: TokenID, steps: Int) -> Bool {

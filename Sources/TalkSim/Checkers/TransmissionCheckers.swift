@@ -149,6 +149,8 @@ struct MayTransmitChecker: FloorChecker {
   }
 
   private mutating func noteGivenAway(_ note: ControlNote, _ node: Int) {
+    // A node that lies says so of tokens that it keeps.
+    guard !conditions.liars[node] else { return }
     var over: TokenID?
     if note.kind == .release { over = note.token?.id }
     if note.kind == .grant { over = note.grantFrom?.id }
@@ -219,6 +221,8 @@ struct DeliveryChecker: FloorChecker {
   private let count: Int
   /// The last frame that each listener played of each talker, and of which burst.
   private var played: [(burst: UInt32, frame: UInt32)]
+  /// The last burst that each talker ended.
+  private var ended: [(burst: UInt32, frames: UInt32)]
   private var due: [(at: Instant, talker: Int, burst: UInt32, frames: UInt32)] = []
 
   init(_ conditions: RunConditions) {
@@ -229,6 +233,7 @@ struct DeliveryChecker: FloorChecker {
       conditions.isFaultless && mix.isOrdered && mix.restricted == 0
       && mix.delay.lowerBound == mix.delay.upperBound
     played = Array(repeating: (0, 0), count: applies ? count * count : 0)
+    ended = Array(repeating: (0, 0), count: count)
   }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
@@ -238,6 +243,11 @@ struct DeliveryChecker: FloorChecker {
       guard mark.burst > 0 else { return nil }
       let last = played[seen.node * count + from]
       let before = last.burst == mark.burst ? last.frame : 0
+      if last.burst != mark.burst, last.burst > 0, last.burst == ended[from].burst,
+        last.frame != ended[from].frames
+      {
+        return missed(seen.node, from, last.frame, ended[from])
+      }
       guard rendered != nil, mark.frame == before + 1 else {
         return "\(rendered == nil ? "refuses" : "plays") frame \(mark.frame) of "
           + "\(nodeName(from))'s burst \(mark.burst) after frame \(before)"
@@ -245,6 +255,7 @@ struct DeliveryChecker: FloorChecker {
       played[seen.node * count + from] = (mark.burst, mark.frame)
     case .stopped:
       guard let burst = truth.nodes[seen.node].burst else { return nil }
+      ended[seen.node] = (burst.number, burst.frames)
       due.append(
         (seen.at + conditions.mix.longestDelay + .milliseconds(1), seen.node, burst.number,
           burst.frames))
@@ -254,11 +265,18 @@ struct DeliveryChecker: FloorChecker {
     due.removeFirst()
     for listener in 0..<count where listener != first.talker && first.frames > 0 {
       let last = played[listener * count + first.talker]
-      guard last == (first.burst, first.frames) else {
-        return "\(nodeName(listener)) played \(last.burst == first.burst ? last.frame : 0) of "
-          + "\(first.frames) frames of \(nodeName(first.talker))'s burst \(first.burst)"
-      }
+      // Where the next burst has begun to be played, this one was judged then.
+      guard last.burst <= first.burst, last != (first.burst, first.frames) else { continue }
+      let frames = last.burst == first.burst ? last.frame : 0
+      return missed(listener, first.talker, frames, (first.burst, first.frames))
     }
     return nil
+  }
+
+  private func missed(
+    _ listener: Int, _ talker: Int, _ frames: UInt32, _ burst: (burst: UInt32, frames: UInt32)
+  ) -> String {
+    "\(nodeName(listener)) played \(frames) of \(burst.frames) frames of "
+      + "\(nodeName(talker))'s burst \(burst.burst)"
   }
 }
