@@ -18,7 +18,7 @@ enum BenchCommands {
       Option("--seeds", "N", help: "how many seeds each scenario has (10; 2 with --quick)"),
       Option("--quick", help: "few nodes and rounds: seconds instead of minutes"),
     ],
-    summary: "simulate the floor beside 3GPP's off-network floor, and print the table",
+    summary: "measure the floor beside 3GPP's off-network floor, in simulation",
     notes: [
       "Both machines run in the same simulated network with the same seeds and presses: our floor",
       "as it is shipped, and the off-network floor control of 3GPP TS 24.380 clause 7. Needs no",

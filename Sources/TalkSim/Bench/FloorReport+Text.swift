@@ -6,7 +6,7 @@ extension FloorReport {
   package var lines: [String] {
     let intro = [
       "The floor, ours beside 3GPP TS 24.380 off-network: \(nodes) nodes, \(seeds) seeds from "
-        + "\(firstSeed), the same presses and network for both.",
+        + "\(firstSeed), the same for both.",
       "Times in ms. access: press to grant on an idle floor, 50 and 99 %. next: hand-over to a",
       "queued talker. over: an emergency over the talker. free/then: a dead talker shown free,",
       "the next one speaks. overlap: bursts beside another talker in reach, and the longest.",
@@ -18,7 +18,7 @@ extension FloorReport {
     return intro + [Self.head] + rows.flatMap(Self.lines) + [""] + scaleLines + [""] + verdict
   }
 
-  private static let widths = [9, 13, 7, 7, 11, 14, 7, 7, 8, 6, 9, 6]
+  private static let widths = [8, 12, 6, 6, 11, 12, 6, 6, 7, 6, 9, 6]
 
   private static func line(_ cells: [String]) -> String {
     zip(cells, widths).map { cell, width in pad(cell, width) }.joined()

@@ -25,8 +25,7 @@ extension FloorScenario {
     let access = p99.map { [FloorTarget.accessP50(5), .accessP99($0)] } ?? []
     return FloorScenario(
       name: name,
-      note: "presses of 4.69 s on average; three in ten meet another press, two in ten meet "
-        + "others within 10 ms",
+      note: "presses of 4.69 s on average, three in ten interrupted, two in ten in a glare",
       targets: access + [.overlap(overlap)] + more, network: lan(loss: loss),
       script: { count, rounds, generator in
         var writer = ScriptWriter(nodes: count)
