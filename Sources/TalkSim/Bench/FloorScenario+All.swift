@@ -23,10 +23,11 @@ extension FloorScenario {
     speed: Bool = false
   ) -> FloorScenario {
     let access = p99.map { [FloorTarget.accessP50(5), .accessP99($0)] } ?? []
+    let handOver = loss <= 0.05 ? [FloorTarget.handOverP99(25)] : []
     return FloorScenario(
       name: name,
       note: "presses of 4.69 s on average, three in ten interrupted, two in ten in a glare",
-      targets: access + [.overlap(overlap)] + more, network: lan(loss: loss),
+      targets: access + handOver + [.overlap(overlap)] + more, network: lan(loss: loss),
       script: { count, rounds, generator in
         var writer = ScriptWriter(nodes: count)
         for _ in 0..<rounds { addCrowd(to: &writer, &generator) }
@@ -185,7 +186,8 @@ extension FloorScenario {
     })
 
   private static let lateEntry = FloorScenario(
-    name: "late entry", note: "a node comes up while somebody talks",
+    name: "late entry",
+    note: "a node comes up while somebody talks; from its session with the talker",
     targets: [.lateEntryP99(60)], network: lan(loss: 0.01),
     script: { count, rounds, generator in
       var writer = ScriptWriter(nodes: count)
@@ -199,7 +201,8 @@ extension FloorScenario {
     })
 
   private static let lostKeyEdge = FloorScenario(
-    name: "lost key edge", note: "edges of the key and one assertion in three are lost",
+    name: "lost key edge",
+    note: "a third of edges and levels is lost; both machines behind our key level",
     targets: [.release(500)], network: lan().with { $0.lostEdges = 0.3 },
     script: { count, rounds, generator in
       var writer = ScriptWriter(nodes: count)
