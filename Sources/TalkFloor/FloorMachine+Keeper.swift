@@ -132,6 +132,8 @@ extension FloorMachine {
     }
     let result = enqueue(entry, now: now)
     guard result.accepted else { return deny(.queueFull) }
+    // The turn that we grant it later is above its own.
+    noteTurn(request.counter)
     noteRoute(of: request)
     if result.changed {
       announceQueue()

@@ -1,4 +1,5 @@
 package import TalkCore
+import TalkCrypto
 package import TalkWire
 
 /// The key: pressing, waiting, talking, letting go.
@@ -91,10 +92,12 @@ extension FloorMachine {
     let target = record?.token.id.holder
     let isReached = target.map { $0 != me && members[$0]?.present == true } == true
     let direct = isReached && (asking.sends == 0 || asking.queuedPlace != nil)
-    let request = FloorRequest(
+    var request = FloorRequest(
       request: asking.request, requester: me, seat: asking.seat, floorClass: asking.floorClass,
       spread: direct ? .direct : .everyone, counter: highestTurn,
       attempt: UInt16(truncatingIfNeeded: asking.sends))
+    if asking.signature == .zero { asking.signature = sign(request) }
+    request.signature = asking.signature
     if let target, request.spread == .direct {
       emit(.send(.request(request), to: .peer(target)))
     } else {
@@ -108,6 +111,14 @@ extension FloorMachine {
     }
     asking.sends += 1
     asking.nextSend = now + repeatGap(asking)
+  }
+
+  /// Our signature under a request, for members who pass it on.
+  private func sign(_ request: FloorRequest) -> Signature64 {
+    guard let signature = Signature64(identity.sign(request.signedBytes(channel: channel))) else {
+      preconditionFailure("an Ed25519 signature of other than 64 bytes")
+    }
+    return signature
   }
 
   /// True when our class may take the floor from the talker of record without its grant.
@@ -181,6 +192,7 @@ extension FloorMachine {
     let previous = record?.token ?? token
     retireRecord(now: now, cut: false)
     exchange.begin(token.id, hangTime: timers.hangTime, now: now)
+    ownTurn = max(ownTurn, token.id.turn)
     record = Record(
       token: token, talking: true, chain: chain, previous: previous, lastHeard: now, since: now,
       limitStart: now, confirmed: true)

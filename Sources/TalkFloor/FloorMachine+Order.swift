@@ -21,7 +21,8 @@ extension FloorMachine {
 
   /// Whether token `next` takes the place of the token of record, and why.
   func judge(_ next: Token, talking: Bool, chain: [Grant], now: Instant) -> Verdict {
-    guard over.overSince(next.id) == nil else { return .refused }
+    // A keeper's idle token is over as a burst, and still says who keeps.
+    guard !talking || over.overSince(next.id) == nil else { return .refused }
     if let member = members[next.id.holder] {
       guard !talking || member.may(next.floorClass) else { return .refused }
     } else {
@@ -176,6 +177,28 @@ extension FloorMachine {
     local = .asking(asking)
   }
 
+  /// True when a turn may be: no more than the limit above all that we know. One that is further
+  /// off is believed in steps, one for each frame's time: a member who was told a lie that we were
+  /// not talks on far above us and is heard from its next frame on, and yet no lie uses up turns
+  /// faster than that.
+  mutating func believes(_ turn: UInt64, now: Instant) -> Bool {
+    guard record != nil, turn > highestTurn + Self.turnJumpLimit else { return true }
+    if let lastJump, now - lastJump < timers.jumpStep { return false }
+    lastJump = now
+    noteTurn(highestTurn + Self.turnJumpLimit)
+    return false
+  }
+
+  /// The token under which we use a grant: its own, or one above our earlier turns, granted to
+  /// ourselves, when the granter did not know of those (S7). Nil while the disk has no such turn.
+  func risen(_ token: Token, _ chain: [Grant], request: UInt64) -> (Token, [Grant])? {
+    guard token.id.turn <= ownTurn else { return (token, chain) }
+    var risen = token
+    risen.id.turn = highestTurn + 1
+    guard risen.id.turn <= reserved else { return nil }
+    return (risen, extend(chain, from: token, to: risen, request: request))
+  }
+
   // MARK: The talk limit and the exchange
 
   /// True when the talker of record goes on beyond the limit and its grace.
@@ -207,12 +230,16 @@ extension FloorMachine {
   mutating func talkEnds(_ record: Record, now: Instant) {
     exchange.end(now: now)
     let id = record.token.id
+    if record.confirmed, let grant = record.chain.last, grant.to.id == id {
+      spent.note(grant.request, of: id.holder, seat: id.seat)
+    }
     lastTalk = (id.holder, id.seat, record.limitStart, now)
   }
 
   /// Raises the highest turn seen, and the reserve on disk with it.
   mutating func noteTurn(_ turn: UInt64) {
     highestTurn = max(highestTurn, turn)
+    highestHeard = max(highestHeard, turn)
     reserveAhead()
   }
 
@@ -228,7 +255,8 @@ extension FloorMachine {
     let next = max(highestTurn, turn) + 1
     guard next <= Token.turnLimit, turn <= highestTurn + Self.turnJumpLimit else { return nil }
     guard next <= reserved else {
-      noteTurn(next - 1)
+      highestTurn = next - 1
+      reserveAhead()
       lacksTurn = true
       return nil
     }

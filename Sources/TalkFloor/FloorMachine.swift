@@ -48,6 +48,7 @@ package struct FloorMachine {
     var floorClass: FloorClass
     var pressed: Instant
     var nextSend: Instant
+    var signature = Signature64.zero
     var sends = 0
     var queuedPlace: Int?
     /// When the place is doubted again, unless the queue tells it anew.
@@ -106,7 +107,15 @@ package struct FloorMachine {
   var over = RecentTokens()
   var queue = FloorQueue()
   var local = Local.quiet
+  /// No turn of ours may be at or below this: seen, or used before the last restart for all we know.
   var highestTurn: UInt64
+  /// The highest turn that was named since the start: what we answer. A restart must not drive the
+  /// turns of all others up.
+  var highestHeard: UInt64 = 0
+  /// The highest turn that we have talked under, in earlier runs too for all we know (S7).
+  var ownTurn: UInt64
+  /// When a turn too high to be believed last raised ours.
+  var lastJump: Instant?
   var reserved: UInt64
   var reserveAsked: UInt64
   /// When a reserve that failed is asked for again, and how long it is waited for after the next
@@ -118,6 +127,7 @@ package struct FloorMachine {
   var nextRequest: UInt64
   var repeats: [Repeat] = []
   var forwards: [Forward] = []
+  var spent = SpentRequests()
   /// Waiting talkers whose requests came by other members; no more than wait.
   var routes: [(peer: PeerID, seat: UInt16)] = []
   var nextHeartbeat: Instant?
@@ -158,6 +168,7 @@ package struct FloorMachine {
     self.timers = timers
     self.strict = strict
     highestTurn = reservedTurn
+    ownTurn = reservedTurn
     reserved = reservedTurn
     reserveAsked = reservedTurn
     nextRequest = firstRequest
@@ -172,6 +183,7 @@ package struct FloorMachine {
   package mutating func becomeFirstKeeper(now: Instant) {
     precondition(record == nil, "first keeper of a channel that has a token")
     highestTurn += 1
+    highestHeard = highestTurn
     let token = Token(
       id: TokenID(turn: highestTurn, holder: me, seat: 0), floorClass: .normal)
     record = Record(
@@ -207,7 +219,7 @@ package struct FloorMachine {
     if present {
       tellState(to: peer)
     } else {
-      if isHolderOrKeeper, queue.removeAll(of: peer) { announceQueue() }
+      if queue.removeAll(of: peer), isHolderOrKeeper { announceQueue() }
       stopIfNobodyHears(now: now)
     }
   }

@@ -44,6 +44,8 @@ package struct FloorTimers: Hashable, Sendable {
   /// For so long after it began to wait an outsider gives way to the members of the exchange; a
   /// pause of this length ends an exchange.
   package var hangTime = Duration.seconds(2)
+  /// Between two steps towards a turn that is too high to be believed at once.
+  package var jumpStep = Duration.milliseconds(20)
   /// How long after its lease a granter keeps a floor again that its new holder never used: longer
   /// than any way there and back.
   package var reclaim = Duration.seconds(1)

@@ -77,6 +77,8 @@ struct GroundTruth: Sendable {
     var isQueued = false
     /// When any datagram last came.
     var lastReceived = Instant.zero
+    /// True while turns that it wants are not on its disk.
+    var awaitsDisk = false
     /// The grant that last came for it, and the request that it answers.
     var grant: (token: TokenID, request: UInt64)?
   }
@@ -121,7 +123,9 @@ struct GroundTruth: Sendable {
       nodes[node].talker = token
       nodes[node].firstHand = at
     case .talkerDone(let token, _), .talkerCut(let token): endTalker(token, at, node)
-    case .sent, .limitWarning, .view, .finishing, .reserving, .reserved: break
+    case .reserving: nodes[node].awaitsDisk = true
+    case .reserved: nodes[node].awaitsDisk = false
+    case .sent, .limitWarning, .view, .finishing: break
     case .lied: lastChange = at
     default:
       lastChange = at

@@ -4,9 +4,9 @@ import TalkWire
 
 /// L1: an idle press with a reachable keeper is granted in one round trip plus repeats.
 ///
-/// Applies without faults and refusals. The floor was at rest for 2 s, so that all know the keeper; then a press
-/// must start its burst within two of the longest delays and 1 ms, unless the key goes up or
-/// somebody else presses meanwhile.
+/// Applies without faults and refusals. The floor was at rest for 2 s, so that all know the keeper,
+/// and no node waits for its disk; then a press must start its burst within two of the longest
+/// delays and 1 ms, unless the key goes up or somebody else presses meanwhile.
 struct IdleGrantChecker: FloorChecker {
   static let invariant = "L1"
   private static let rest = Duration.seconds(2)
@@ -32,7 +32,7 @@ struct IdleGrantChecker: FloorChecker {
     case .pressed:
       let isIdle =
         truth.talking == 0 && seen.at - truth.silentSince > Self.rest
-        && !truth.nodes.contains { $0.isAsking }
+        && !truth.nodes.contains { $0.isAsking || $0.awaitsDisk }
       // What changed last is this press's own key.
       pending = isIdle && pending == nil ? (seen.node, seen.at + bound) : nil
     case .released, .started: pending = nil
@@ -47,15 +47,19 @@ struct IdleGrantChecker: FloorChecker {
 /// Applies where crashes are the only fault. From the crash of a talker behind whom somebody was
 /// told a place, one of the waiting speaks within the lease, the window, 30 ms for each who waits,
 /// and 60 ms for the answers, the repeats and the members' own leases; unless nobody who waited does
-/// any more, or another node dies or comes back.
+/// any more, nobody is left who could answer, or another node dies or comes back. Where a turn must
+/// reach the disk first, its time is added.
 struct SuccessorChecker: FloorChecker {
   static let invariant = "L2"
   private let conditions: RunConditions
   private let applies: Bool
   private var pending: (since: Instant, until: Instant, waiting: [Int])?
+  /// For each pair: whether the second is here in the eyes of the first.
+  private var isAway: [Bool]
 
   init(_ conditions: RunConditions) {
     self.conditions = conditions
+    isAway = Array(repeating: false, count: conditions.count * conditions.count)
     let mix = conditions.mix
     applies =
       mix.crashes > 0 && mix.isLossless && mix.stalls == 0 && mix.suspends == 0
@@ -65,7 +69,14 @@ struct SuccessorChecker: FloorChecker {
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
     guard applies else { return nil }
+    if case .member(let peer, let present) = seen.what {
+      isAway[seen.node * conditions.count + peer] = !present
+    }
     if let pending, seen.at > pending.until {
+      if pending.waiting.contains(where: { truth.nodes[$0].awaitsDisk }) {
+        self.pending!.until = seen.at + .milliseconds(20)
+        return nil
+      }
       self.pending = nil
       return "nobody of \(pending.waiting.map(nodeName).joined(separator: ", ")) talks "
         + "\((pending.until - pending.since).wholeNanoseconds / 1_000_000) ms after the crash"
@@ -74,7 +85,9 @@ struct SuccessorChecker: FloorChecker {
     case .crashed:
       pending = nil
       guard truth.nodes[seen.node].burst != nil else { return nil }
-      let waiting = truth.nodes.indices.filter { truth.nodes[$0].isQueued }
+      let waiting = truth.nodes.indices.filter {
+        truth.nodes[$0].isQueued && hasCompany($0, without: seen.node, truth)
+      }
       guard !waiting.isEmpty else { return nil }
       let bound =
         conditions.timers.lease + conditions.timers.claimWindow
@@ -87,6 +100,15 @@ struct SuccessorChecker: FloorChecker {
     default: break
     }
     return nil
+  }
+
+  /// True when a member besides the dead one is alive and here, both ways.
+  private func hasCompany(_ node: Int, without dead: Int, _ truth: GroundTruth) -> Bool {
+    let count = conditions.count
+    return (0..<count).contains { other in
+      other != node && other != dead && truth.nodes[other].isAlive
+        && !isAway[node * count + other] && !isAway[other * count + node]
+    }
   }
 }
 
@@ -131,8 +153,9 @@ struct EndingRequestChecker: FloorChecker {
 /// and no way is cut, all running nodes have the same token on record, talking or not. A while is
 /// 3.5 s: a keepalive until all know that they are here, and two heartbeats of an idle keeper; with
 /// loss 14 s, so that a dozen heartbeats would have to be lost. From the moment that a node loses its
-/// memory (a crash, or an absence that ends its sessions) to the next burst there may be no keeper,
-/// since a restarted node is none, and an idle floor that nobody keeps has no heartbeats.
+/// memory in a crash to the next burst there may be no keeper, since a restarted node is none
+/// (floor.md, "Roles"), and an idle floor that nobody keeps has no heartbeats: then only what people
+/// see is compared, whether somebody talks and who.
 struct OneViewChecker: FloorChecker {
   static let invariant = "L4"
   private let conditions: RunConditions
@@ -156,7 +179,8 @@ struct OneViewChecker: FloorChecker {
     case .started: hasKeeper = true
     default: break
     }
-    guard applies, hasKeeper, case .view(let view) = seen.what else { return nil }
+    guard applies, case .view(var view) = seen.what else { return nil }
+    if !hasKeeper, !view.isTalking { view.token = nil }
     guard truth.cuts == 0, seen.at - truth.lastChange > rest, !conditions.liars[seen.node] else {
       return nil
     }

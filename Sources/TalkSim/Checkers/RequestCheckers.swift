@@ -4,9 +4,10 @@ import TalkWire
 
 /// S6: a cancelled request never yields audio; one grant per request id.
 ///
-/// No burst starts while the node takes the key for released. A node starts at most one burst by the
-/// grants of one request, and no holder grants one request to two tokens; without loss, crash or cut
-/// no two holders do.
+/// No burst starts while the node takes the key for released, and a request leads to at most one
+/// burst of its node, by whomever it was granted. A holder grants one request once more only after
+/// the lease of its first grant has passed and nothing of the grantee came under it: then the floor
+/// was not used, and has come back. Without loss, crash or cut no request is granted twice at all.
 struct OneGrantChecker: FloorChecker {
   static let invariant = "S6"
   private static let memory = 64
@@ -16,6 +17,9 @@ struct OneGrantChecker: FloorChecker {
     var requester: Int
     var request: UInt64
     var token: TokenID
+    var at: Instant
+    /// True once the granter heard the grantee under it.
+    var isUsed = false
   }
 
   private let conditions: RunConditions
@@ -43,27 +47,48 @@ struct OneGrantChecker: FloorChecker {
       }
       if used[node].count == Self.memory { used[node].removeFirst() }
       used[node].append(grant.request)
+    case .heard(_, _, let token?): use(token, node)
+    case .received(let note, let from):
+      guard let token = note.token?.id, conditions.holder(token) == from,
+        note.kind == .taken || note.kind == .heartbeat || note.kind == .release
+      else { return nil }
+      use(token, node)
     case .sent(let note, _):
       guard let from = note.grantFrom, let to = note.grantTo, note.request != 0,
         conditions.holder(from.id) == node, !conditions.liars[node]
       else { return nil }
-      return grant(node, to.id, note.request)
+      return grant(node, to.id, note.request, seen.at)
     default: break
     }
     return nil
   }
 
-  private mutating func grant(_ granter: Int, _ token: TokenID, _ request: UInt64) -> String? {
+  private mutating func use(_ token: TokenID, _ granter: Int) {
+    for index in granted.indices
+    where granted[index].token == token && granted[index].granter == granter {
+      granted[index].isUsed = true
+    }
+  }
+
+  private mutating func grant(
+    _ granter: Int, _ token: TokenID, _ request: UInt64, _ now: Instant
+  ) -> String? {
     let requester = conditions.holder(token)
     // A node that takes a new turn for its own burst answers no request.
     guard granter != requester else { return nil }
     for old in granted
     where old.requester == requester && old.request == request && old.token != token {
-      guard old.granter == granter || conditions.isFaultless else { continue }
+      let isOwn = old.granter == granter
+      let cameBack = !old.isUsed && now - old.at >= conditions.timers.lease
+      guard conditions.isFaultless || isOwn && !cameBack else { continue }
       return "grants request \(request & 0xffff) of \(nodeName(requester)) as "
         + "\(short(token, conditions)), which was granted as \(short(old.token, conditions))"
     }
-    let new = Granted(granter: granter, requester: requester, request: request, token: token)
+    guard !granted.contains(where: { $0.token == token && $0.granter == granter }) else {
+      return nil
+    }
+    let new = Granted(
+      granter: granter, requester: requester, request: request, token: token, at: now)
     if granted.count < Self.memory {
       granted.append(new)
     } else {

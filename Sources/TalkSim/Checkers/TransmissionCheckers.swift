@@ -7,7 +7,8 @@ import TalkWire
 /// Reachable means that datagrams really pass: once each of two running bursts had a frame, sent
 /// while both ran, arrive at the other's sender, one of them must be silent 60 ms later. So loss is
 /// no excuse, and a link that lets nothing through no crime. A node that lies, or that the roster
-/// refuses speech, is no holder.
+/// refuses speech, is no holder. Where a lie has driven the two turns apart, each is believed in
+/// steps of 2^20, so that twice the time of those steps is added.
 struct OverlapChecker: FloorChecker {
   static let invariant = "S3"
   private static let bound = Duration.milliseconds(60)
@@ -53,12 +54,19 @@ struct OverlapChecker: FloorChecker {
     !conditions.liars[node] && conditions.rights[node].maySpeak
   }
 
+  private func steps(between left: Int, _ right: Int, _ truth: GroundTruth) -> Duration {
+    guard conditions.mix.liars > 0, let one = truth.nodes[left].burst?.token.id.turn,
+      let two = truth.nodes[right].burst?.token.id.turn
+    else { return .zero }
+    return conditions.timers.jumpStep * Int(2 * ((max(one, two) - min(one, two)) >> 20))
+  }
+
   private func rival(of node: Int, _ truth: GroundTruth, _ now: Instant) -> String? {
     guard isHolder(node) else { return nil }
     for other in 0..<count where other != node && isHolder(other) {
       guard let burst = truth.nodes[other].burst, now - burst.lastFrame <= .milliseconds(40),
         let there = contact[node * count + other], let here = contact[other * count + node],
-        now - max(there, here) > Self.bound
+        now - max(there, here) > Self.bound + steps(between: node, other, truth)
       else { continue }
       let own = truth.nodes[node].burst.map { short($0.token.id, conditions) } ?? "?"
       return "sends \(own) while \(nodeName(other)) sends \(short(burst.token.id, conditions)), "
