@@ -207,6 +207,7 @@ extension FloorMachine {
       renumber(talking, above: turn, now: now)
     } else if talking.fencedUntil != nil {
       endOwnBurst(talking, .lost, now: now)
+      askAgain(after: talking, now: now)
     }
   }
 

@@ -222,7 +222,8 @@ extension FloorMachine {
     over.insert(talking.token.id, at: now)
     // The next grant comes first: it says all that a release says, and whoever waits hears it
     // sooner.
-    if !grantNext(now: now) { keepIdle(now: now) }
+    // A token that was lost has nothing to give.
+    if reason == .lost || !grantNext(now: now) { keepIdle(now: now) }
     sendRepeated(
       .release(token: talking.token, lastFrame: lastFrame), to: .everyone,
       gaps: [timers.releaseRepeats[1], timers.releaseRepeats[2] - timers.releaseRepeats[1]],

@@ -6,6 +6,8 @@ import TalkWire
 extension FloorMachine {
   /// The highest jump of turns that is believed (floor.md, "Token and order").
   static let turnJumpLimit: UInt64 = 1 << 20
+  /// The highest first turn that somebody new believes at once.
+  static let firstTurnLimit: UInt64 = 1 << 24
 
   /// How a token stands against the token of record.
   enum Verdict {
@@ -28,8 +30,8 @@ extension FloorMachine {
     } else {
       guard next.id.holder == me else { return .refused }
     }
+    guard next.id.turn <= highestTurn + jumpLimit else { return .refused }
     guard let record else { return .newer }
-    guard next.id.turn <= highestTurn + Self.turnJumpLimit else { return .refused }
     if descends(next, from: record.token, through: chain) { return .succeeds }
     guard isLive(record, now: now) else {
       if talking, next.floorClass.preempts { return .newer }
@@ -182,12 +184,16 @@ extension FloorMachine {
   /// not talks on far above us and is heard from its next frame on, and yet no lie uses up turns
   /// faster than that.
   mutating func believes(_ turn: UInt64, now: Instant) -> Bool {
-    guard record != nil, turn > highestTurn + Self.turnJumpLimit else { return true }
+    guard turn > highestTurn + jumpLimit else { return true }
     if let lastJump, now - lastJump < timers.jumpStep { return false }
     lastJump = now
-    noteTurn(highestTurn + Self.turnJumpLimit)
+    noteTurn(highestTurn + jumpLimit)
     return false
   }
+
+  /// How far above all that we know a turn may be: a newcomer, who knows none, believes what a
+  /// channel has used in years.
+  private var jumpLimit: UInt64 { record == nil ? Self.firstTurnLimit : Self.turnJumpLimit }
 
   /// The token under which we use a grant: its own, or one above our earlier turns, granted to
   /// ourselves, when the granter did not know of those (S7). Nil while the disk has no such turn.

@@ -170,6 +170,7 @@ extension FloorMachine {
       record!.lastHeard = now
       return
     }
+    guard believes(token.id.turn, now: now) else { return }
     let verdict = judge(token, talking: false, chain: chain, now: now)
     guard verdict != .refused else { return }
     adopt(token, talking: false, chain: chain, firstHand: true, verdict: verdict, now: now)

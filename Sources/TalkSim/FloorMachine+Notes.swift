@@ -57,7 +57,8 @@ extension FloorMachine {
     switch lie.kind {
     case .forgedGrant:
       forged.id = TokenID(turn: lie.token.id.turn + 1 + lie.number % 3, holder: lie.liar, seat: 0)
-      let signature = Signature64((0..<64).map { UInt8(truncatingIfNeeded: lie.number >> ($0 % 57)) })
+      let signature = Signature64(
+        (0..<64).map { UInt8(truncatingIfNeeded: lie.number >> ($0 % 57)) })
       let grant = Grant(
         from: lie.token, to: forged, request: lie.number % 7, signature: signature!)
       return .grant(chain: [grant], queue: [])

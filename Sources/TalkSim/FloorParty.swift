@@ -129,7 +129,8 @@ package struct PartySetup: Sendable {
   /// Makes a setup of its parts.
   package init(
     identity: Identity, channel: ChannelID, timers: FloorTimers, members: [PartyMember],
-    rights: FloorMember, reservedTurn: UInt64, firstRequest: UInt64, isFirstKeeper: Bool, seed: UInt64, now: Instant
+    rights: FloorMember, reservedTurn: UInt64, firstRequest: UInt64, isFirstKeeper: Bool,
+    seed: UInt64, now: Instant
   ) {
     self.identity = identity
     self.channel = channel

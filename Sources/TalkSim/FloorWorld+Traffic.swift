@@ -51,7 +51,8 @@ extension FloorWorld {
     case .limitWarning: note(node, .limitWarning)
     case .reserveTurns(let through):
       note(node, .reserving(through: through))
-      let delay = generator.number(in: 1_000_000...max(mix.persistDelay.wholeNanoseconds, 1_000_001))
+      let delay = generator.number(
+        in: 1_000_000...max(mix.persistDelay.wholeNanoseconds, 1_000_001))
       queue.schedule(
         WorldEvent(
           kind: .onDisk, node: Int32(node), other: Int32(hosts[node].boots), number: through),

@@ -135,7 +135,8 @@ package struct Script: Sendable {
     }
     each(mix.crashes) {
       let down = span(200...8_000)
-      add(generator.chance(0.5) ? .crashTalker(down: down) : .crash(node: node(), down: down), at: $0)
+      add(
+        generator.chance(0.5) ? .crashTalker(down: down) : .crash(node: node(), down: down), at: $0)
     }
     each(mix.stalls) { add(.stall(node: node(), length: span(50...2_000)), at: $0) }
     each(mix.suspends) { add(.suspend(node: node(), length: span(1_000...15_000)), at: $0) }

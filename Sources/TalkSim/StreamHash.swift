@@ -57,7 +57,8 @@ package struct StreamHash: Hashable, Sendable {
 
   private mutating func foldRare(_ what: Observation.What) {
     switch what {
-    case .keyDown(let floorClass, _), .pressed(let floorClass): mix(UInt64(floorClass.rawValue) | 16)
+    case .keyDown(let floorClass, _), .pressed(let floorClass):
+      mix(UInt64(floorClass.rawValue) | 16)
     case .keyUp: mix(32)
     case .released: mix(33)
     case .started(let token): foldToken(token, 34)

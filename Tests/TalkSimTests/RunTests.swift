@@ -12,9 +12,7 @@ import Testing
     #expect(first.counts == second.counts)
     #expect(first.counts.bursts > 0)
   }
-}
 
-extension RunTests {
   /// A small slice of what `talkaround simulate` does at length.
   @Test(arguments: FaultMix.all.map(\.name))
   func theShippedMachineBreaksNoInvariant(mix: String) throws {

@@ -60,7 +60,7 @@ enum SimulateCommand {
     let open = bursts != nil || seconds != nil
     return SimulationCampaign.Plan(
       firstSeed: seed.map(UInt64.init) ?? freshSeed(),
-      seeds: seeds ?? (seed != nil ? 1 : open ? 0 : 200), bursts: bursts ?? 0,
+      seeds: seeds ?? (open ? 0 : seed != nil ? 1 : 200), bursts: bursts ?? 0,
       seconds: seconds, mixes: mixes,
       presses: try number("--presses", invocation, in: 1...100_000) ?? 40,
       nodes: try number("--nodes", invocation, in: 2...1_000), items: items,

@@ -116,7 +116,9 @@ final class SimulationCampaign: Sendable {
   private func tell(_ run: SimulationRun) {
     let small = run.items == nil ? run.shrunk() : run
     context.print("")
-    for line in small.report(traceLines: plan.traceLines) ?? ["\(run.command): not broken when run again"] {
+    for line in small.report(traceLines: plan.traceLines) ?? [
+      "\(run.command): not broken when run again"
+    ] {
       context.print(line)
     }
     if small.items != run.items { context.print("whole run: \(run.command)") }

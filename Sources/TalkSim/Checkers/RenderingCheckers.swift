@@ -18,7 +18,14 @@ struct OneTalkerChecker: FloorChecker {
   init(_ conditions: RunConditions) { self.conditions = conditions }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
-    let node = truth.nodes[seen.node]
+    switch seen.what {
+    case .heard(_, _, .some), .talkerRenumbered, .talker: break
+    default: return nil
+    }
+    return judge(seen, truth.nodes[seen.node])
+  }
+
+  private func judge(_ seen: Observation, _ node: GroundTruth.Node) -> String? {
     switch seen.what {
     case .heard(_, _, let rendered?):
       if let burst = node.burst {
@@ -116,20 +123,24 @@ struct LeaseChecker: FloorChecker {
   static let invariant = "S8"
   private static let slack = Duration.milliseconds(3)
   private let conditions: RunConditions
+  private let bound: UInt64
 
-  init(_ conditions: RunConditions) { self.conditions = conditions }
+  init(_ conditions: RunConditions) {
+    self.conditions = conditions
+    bound = UInt64((conditions.timers.lease + Self.slack).wholeNanoseconds)
+  }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
-    let node = truth.nodes[seen.node]
-    guard let talker = node.talker, node.isAlive, !node.isPaused else { return nil }
     switch seen.what {
     case .heard, .received, .view: break
     default: return nil
     }
-    let age = seen.at - node.firstHand
-    guard age > conditions.timers.lease + Self.slack else { return nil }
+    let last = truth.nodes[seen.node].firstHand.nanoseconds
+    guard seen.at.nanoseconds &- last > bound else { return nil }
+    let node = truth.nodes[seen.node]
+    guard let talker = node.talker, node.isAlive, !node.isPaused else { return nil }
     return "still hears \(short(talker.id, conditions)), "
-      + "\(age.wholeNanoseconds / 1_000_000) ms after its last own packet"
+      + "\((seen.at.nanoseconds &- last) / 1_000_000) ms after its last own packet"
   }
 }
 

@@ -197,6 +197,10 @@ struct StopsInTimeChecker: FloorChecker {
   init(_ conditions: RunConditions) { self.conditions = conditions }
 
   mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
+    switch seen.what {
+    case .released, .stopped, .frameSent, .view: break
+    default: return nil
+    }
     let node = truth.nodes[seen.node]
     guard node.isAlive, !node.isPaused else { return nil }
     switch seen.what {
@@ -265,8 +269,10 @@ struct DeliveryChecker: FloorChecker {
       guard let burst = truth.nodes[seen.node].burst else { return nil }
       ended[seen.node] = (burst.number, burst.frames)
       due.append(
-        (seen.at + conditions.mix.longestDelay + .milliseconds(1), seen.node, burst.number,
-          burst.frames))
+        (
+          seen.at + conditions.mix.longestDelay + .milliseconds(1), seen.node, burst.number,
+          burst.frames
+        ))
     default: break
     }
     guard let first = due.first, first.at < seen.at else { return nil }
