@@ -97,8 +97,9 @@ extension OnTheLab {
 
       var isGood: Bool { !sorted.isEmpty && part(50) <= 5 && part(99) <= 25 }
 
+      /// By nearest rank.
       func part(_ percent: Int) -> Double {
-        sorted.isEmpty ? .nan : sorted[min(sorted.count - 1, sorted.count * percent / 100)]
+        sorted.isEmpty ? .nan : sorted[max(0, (sorted.count * percent + 99) / 100 - 1)]
       }
 
       var description: String {
