@@ -108,7 +108,9 @@ let package = Package(
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkWire", "TalkStore", "TalkKit", "TalkCLI"]),
+    tests(
+      "TalkKitTests",
+      ["TalkCore", "TalkWire", "TalkStore", "TalkAudio", "TalkNet", "TalkKit", "TalkCLI"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

@@ -7,8 +7,8 @@ enum CommandTable {
     [ScreenCommand.command, RunCommand.command] + ChannelCommands.commands + [
       InviteCommand.command, JoinCommand.command,
     ] + MembersCommand.commands + TalkCommands.commands + [
-      StatusCommand.command, WatchCommand.command, DevicesCommand.command, StopCommand.command,
-      SimulateCommand.command,
+      StatusCommand.command, WatchCommand.command, DevicesCommand.command, DoctorCommand.command,
+      StopCommand.command, SimulateCommand.command,
     ] + BenchCommands.commands
 
   /// Runs a command line (without the program's name) and returns its exit code.

@@ -19,12 +19,18 @@ extension Node {
       counters.droppedHellos += 1
       return
     }
-    guard let channel = channels[opened.channel], opened.body.bootInstance != configuration.boot,
+    guard opened.body.bootInstance != configuration.boot else {
+      counters.ownHellos += 1
+      return
+    }
+    guard let channel = channels[opened.channel],
       channel.helloWindow.isNew(opened.body, now: step.now)
     else {
       counters.droppedHellos += 1
       return
     }
+    counters.heardHellos += 1
+    counters.lastHello = step.now
     var source = endpoint
     source.port = opened.body.port
     // What the table refuses needs no answer: it is full, or the address is no peer's.

@@ -24,12 +24,19 @@ package struct MemberView: Hashable, Sendable {
   package var lossFrom: Double?
   /// Its person wants to hear nothing.
   package var isDeaf: Bool
+  /// Where it is reached; nil without a session.
+  package var endpoint: Endpoint?
+  /// For how long nothing of it has come; nil when nothing ever did.
+  package var silentFor: Duration?
 }
 
 /// Looking at the node.
 extension Node {
   /// What people call us.
   package var nickname: String { configuration.nickname }
+
+  /// How many HELLOs were sealed since the start.
+  package var sentHellos: Int { Int(clamping: helloCounter) }
 
   /// The name of a channel; empty when there is none.
   package func name(of id: ChannelID) -> String { channels[id]?.name ?? "" }
@@ -67,7 +74,9 @@ extension Node {
         id: member.id, nickname: channel.nickname(member.id),
         isPresent: view?.isPresent ?? false, hearsMe: view?.hearsMe ?? false,
         iHear: view?.iHear ?? false, roundTrip: view?.roundTrip, lossTo: view?.lossTo,
-        lossFrom: view?.lossFrom, isDeaf: view?.isDeaf ?? false)
+        lossFrom: view?.lossFrom, isDeaf: view?.isDeaf ?? false,
+        endpoint: channel.peers[member.id]?.endpoint,
+        silentFor: view.map { now - $0.lastHeard })
     }
   }
 }

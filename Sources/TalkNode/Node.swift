@@ -208,6 +208,12 @@ package struct NodeCounters: Hashable, Sendable {
   package var refusedVoice = 0
   /// HELLOs of strangers, or old ones.
   package var droppedHellos = 0
+  /// Copies of our own HELLOs that came back.
+  package var ownHellos = 0
+  /// New HELLOs of members.
+  package var heardHellos = 0
+  /// When the latest of those came.
+  package var lastHello: Instant?
   /// Bodies that could not be sealed: no room in the slab, or keys at their end.
   package var unsealed = 0
   /// HELLOs that could not be sent: no room in the slab, or no entropy.

@@ -21,8 +21,15 @@ extension Shell {
         id: node.me.description, name: node.nickname, port: socket.port,
         audio: NodeStatus.Audio(capture: sound.capture.name, playback: sound.playback.name),
         discovery: NodeStatus.Discovery(
-          avahi: avahiState, hello: options.hello ? "on" : "off")),
+          avahi: avahiState, hello: options.hello ? "on" : "off", hellos: hellos())),
       channels: node.channelNames.map { channelStatus($0.id) })
+  }
+
+  private func hellos() -> NodeStatus.Hellos {
+    let counters = node.counters
+    return NodeStatus.Hellos(
+      sent: node.sentHellos, own: counters.ownHellos, heard: counters.heardHellos,
+      heardMilliseconds: counters.lastHello.map { Int((BootClock.now() - $0).milliseconds) })
   }
 
   /// The state of one channel.
@@ -48,7 +55,9 @@ extension Shell {
       state: member.isPresent ? .present : .away, hearsMe: member.hearsMe,
       iHear: member.iHear, roundTripMilliseconds: member.roundTrip?.milliseconds,
       lossTo: member.lossTo ?? 0, lossFrom: member.lossFrom ?? 0, deaf: member.isDeaf,
-      role: rights?.role.word, classes: rights?.classes.words ?? [])
+      role: rights?.role.word, classes: rights?.classes.words ?? [],
+      endpoint: member.endpoint?.description,
+      silentMilliseconds: member.silentFor.map { Int($0.milliseconds) })
   }
 
   private func wantsIn(_ id: ChannelID) -> [MemberStatus] {

@@ -11,7 +11,7 @@ import Glibc
 final class Lab: Sendable {
   /// Its own, so that several test runs do not meet.
   let prefix: String
-  private let environment: [String: String]
+  let environment: [String: String]
 
   private let children = Children()
 
