@@ -9,7 +9,7 @@ enum CommandTable {
     ] + MembersCommand.commands + TalkCommands.commands + [
       StatusCommand.command, WatchCommand.command, DevicesCommand.command, DoctorCommand.command,
       StopCommand.command, SimulateCommand.command,
-    ] + ConfigCommands.commands
+    ] + ConfigCommands.commands + BenchCommands.commands
 
   /// Runs a command line (without the program's name) and returns its exit code.
   static func run(_ arguments: [String], in context: Context) -> Int32 {
