@@ -121,6 +121,7 @@ extension FloorWorld {
     if late >= Self.longAbsence {
       awake(node)
     } else if late > Self.lateness {
+      note(node, .excused(.nanoseconds(Int64(late))))
       hosts[node].party.loopWasLate(by: .nanoseconds(Int64(late)))
       for pair in node * count..<(node + 1) * count {
         lastHeard[pair] = min(clock, lastHeard[pair] + late)

@@ -123,6 +123,7 @@ struct GroundTruth: Sendable {
       nodes[node].talker = token
       nodes[node].firstHand = at
     case .talkerDone(let token, _), .talkerCut(let token): endTalker(token, at, node)
+    case .excused(let late): nodes[node].firstHand += late
     case .reserving: nodes[node].awaitsDisk = true
     case .reserved: nodes[node].awaitsDisk = false
     case .sent, .limitWarning, .view, .finishing: break

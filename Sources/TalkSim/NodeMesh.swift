@@ -59,17 +59,19 @@ package final class NodeMesh {
   package private(set) var datagrams = 0
   private var generator: SeededGenerator
   private var heap = EventHeap<Event>()
-  /// What a device moves at a time: 10 ms.
-  private static let quantum = 480
-  /// False for long runs whose sound nobody looks at: then one sample of each 10 ms is kept.
+  /// What a device moves at a time: 10 ms, or 20 where frames are marked.
+  private let quantum: Int
+  /// False for long runs whose sound nobody looks at: then one sample of each quantum is kept.
   package var keepsSound = true
-  private var buffer = [Int16](repeating: 0, count: quantum)
+  private var buffer: [Int16]
 
   /// `count` nodes without channels.
   package init(
     count: Int, seed: UInt64, links: LinkModel = LinkModel(), coding: VoiceCoding = .opus
   ) throws(NodeStartError) {
     self.links = links
+    quantum = coding == .marked ? 960 : 480
+    buffer = [Int16](repeating: 0, count: quantum)
     generator = SeededGenerator(seed: seed)
     for index in 0..<count {
       let identity = Identity.forSimulation(
@@ -174,7 +176,7 @@ package final class NodeMesh {
       input(index) { node, _ in node.turnsReserved(channel, through: turn) }
     case .wake(let index): wake(index)
     case .sound:
-      heap.schedule(.sound, at: now + .milliseconds(10))
+      heap.schedule(.sound, at: now + .milliseconds(quantum / 48))
       for index in hosts.indices where hosts[index].alive { moveSound(index) }
     }
   }
@@ -183,7 +185,7 @@ package final class NodeMesh {
     let host = hosts[index]
     if host.node.wantsCapture {
       for place in buffer.indices { buffer[place] = host.microphone(host.spoken + place) }
-      host.spoken += Self.quantum
+      host.spoken += quantum
       input(index) { node, step in
         unsafe buffer.withUnsafeBufferPointer { unsafe node.captured($0, step) }
       }

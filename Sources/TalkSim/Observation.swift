@@ -107,6 +107,8 @@ package struct Observation: Sendable {
     case stalled
     /// Its loop runs again, this late.
     case resumed(late: Duration)
+    /// Its floor was told so, and adds that much to the leases of others.
+    case excused(Duration)
     /// It wants turns persisted.
     case reserving(through: UInt64)
     /// They are on disk, and the node knows.

@@ -84,6 +84,7 @@ package struct StreamHash: Hashable, Sendable {
     case .resumed: mix(54)
     case .limitWarning: mix(55)
     case .draining: mix(56)
+    case .excused: mix(58)
     default: break
     }
   }

@@ -49,7 +49,7 @@ package final class WholeNodeScene {
     }
   }
 
-  /// For each node how often it played each node's voice at full level, in tens of milliseconds.
+  /// For each node how often it played each node's voice at full level, in slots of 20 ms.
   package var heard: [[Int]] {
     mesh.hosts.map { host in
       var counts = [Int](repeating: 0, count: mesh.hosts.count)

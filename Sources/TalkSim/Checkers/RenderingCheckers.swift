@@ -117,9 +117,11 @@ struct OverTokenChecker: FloorChecker {
 
 /// S8: only first-hand packets extend a lease.
 ///
-/// The talker of a node was last heard of by itself (a frame that was rendered, a heartbeat or
-/// TAKEN of its own) or by the grant at most a lease ago; a loop that stood still is excused by the
-/// whole of that time. The slack of 3 ms is for clocks that run slow.
+/// The talker of a node was last heard of by itself (a frame that was rendered, a heartbeat or TAKEN
+/// of its own) or by the grant at most a lease ago. A loop that stood still is excused: the lease
+/// counts from its going on, and from the packets that it then takes from its socket, and the
+/// lateness that the loop tells the floor is added to that (floor.md: machines "extend leases by the
+/// lateness"). The slack of 3 ms is for clocks that run slow.
 struct LeaseChecker: FloorChecker {
   static let invariant = "S8"
   private static let slack = Duration.milliseconds(3)
@@ -137,7 +139,8 @@ struct LeaseChecker: FloorChecker {
     default: return nil
     }
     let last = truth.nodes[seen.node].firstHand.nanoseconds
-    guard seen.at.nanoseconds &- last > bound else { return nil }
+    // An excused lateness may lie ahead.
+    guard seen.at.nanoseconds > last, seen.at.nanoseconds - last > bound else { return nil }
     let node = truth.nodes[seen.node]
     guard let talker = node.talker, node.isAlive, !node.isPaused else { return nil }
     return "still hears \(short(talker.id, conditions)), "

@@ -173,56 +173,6 @@ struct HeardChecker: FloorChecker {
   }
 }
 
-/// S11: a node whose downlink fades (60 ms to 2 s) never ends a floor that others still hear.
-///
-/// Applies to mixes whose only faults are such fades. A node starts no burst of its own making, in
-/// a class that does not pre-empt, while another has talked for 300 ms, sent a frame within the
-/// last 100 ms, and been rendered by a third within that time.
-struct FadeChecker: FloorChecker {
-  static let invariant = "S11"
-  private let conditions: RunConditions
-  private let applies: Bool
-  /// For each node: whom it last rendered, and when.
-  private var rendered: [(token: TokenID, at: Instant)?]
-
-  init(_ conditions: RunConditions) {
-    self.conditions = conditions
-    let mix = conditions.mix
-    applies =
-      mix.fades > 0 && mix.hasNoNodeFaults && mix.liars == 0 && mix.loss == 0
-      && mix.fadeStart == 0 && mix.hidden == 0 && mix.oneWays == 0 && mix.outages == 0
-      && mix.partitions == 0
-    rendered = Array(repeating: nil, count: conditions.count)
-  }
-
-  mutating func observe(_ seen: Observation, _ truth: GroundTruth) -> String? {
-    guard applies else { return nil }
-    if case .heard(_, _, let token?) = seen.what { rendered[seen.node] = (token, seen.at) }
-    guard case .started(let token) = seen.what, truth.talking > 0,
-      truth.nodes[seen.node].grant?.token != token.id
-    else { return nil }
-    for (other, node) in truth.nodes.enumerated() where other != seen.node {
-      guard let burst = node.burst, seen.at - burst.since > .milliseconds(300),
-        seen.at - burst.lastFrame < .milliseconds(100),
-        !(token.floorClass.preempts && token.floorClass > burst.token.floorClass),
-        let listener = listener(of: burst.token.id, seen, talker: other)
-      else { continue }
-      return "starts \(short(token.id, conditions)) on its own while \(nodeName(listener)) hears "
-        + short(burst.token.id, conditions)
-    }
-    return nil
-  }
-
-  private func listener(of token: TokenID, _ seen: Observation, talker: Int) -> Int? {
-    rendered.indices.first { listener in
-      guard listener != seen.node, listener != talker, let last = rendered[listener] else {
-        return false
-      }
-      return last.token == token && seen.at - last.at < .milliseconds(100)
-    }
-  }
-}
-
 /// C1: O(1) group sends of control per burst, besides heartbeats.
 ///
 /// Applies without faults. Over a run there are at most 14 group sends a press (counted for every
