@@ -144,9 +144,11 @@ extension FloorMachine {
         asking.sends = 1
         asking.nextSend = now
       }
-      if asking.nextSend <= now { send(&asking, now: now) }
       local = .asking(asking)
       if let claim = asking.claim, claim.until <= now { endClaimWindow(now: now) }
+      guard case .asking(var asking) = local, asking.nextSend <= now else { return }
+      send(&asking, now: now)
+      local = .asking(asking)
     case .talking(var talking):
       if let until = talking.fencedUntil, until <= now {
         endOwnBurst(talking, .unheard, now: now)

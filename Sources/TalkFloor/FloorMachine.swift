@@ -249,10 +249,12 @@ package struct FloorMachine {
     reservePatience = min(reservePatience * 2, timers.reserveRetryLimit)
   }
 
-  /// The loop ran late: leases go on by the lateness instead of declaring others dead.
+  /// The loop ran late: leases go on by the lateness instead of declaring others dead, but never
+  /// beyond what was last read: packets that came meanwhile were drained before this is told, and
+  /// who sent none of them is not alive for our having slept.
   package mutating func loopWasLate(by lateness: Duration) {
-    guard record != nil, record!.token.id.holder != me else { return }
-    record!.lastHeard += lateness
+    guard let current = record, current.token.id.holder != me else { return }
+    record!.lastHeard = max(current.lastHeard, min(lastStep, current.lastHeard + lateness))
   }
 
   // MARK: Time

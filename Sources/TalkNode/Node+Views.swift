@@ -52,6 +52,22 @@ extension Node {
     peer == me ? nickname : channels[id]?.nickname(peer) ?? peer.short
   }
 
+  /// The names of a channel's members as they last told them, in the order of their ids.
+  package func rememberedNames(of id: ChannelID) -> [(peer: PeerID, name: String)] {
+    guard let channel = channels[id] else { return [] }
+    return channel.nicknames.indices.map(channel.nicknames.entry(at:)).filter {
+      channel.roster.isMember($0.key)
+    }.map { (peer: $0.key, name: $0.value) }
+  }
+
+  /// What a member called itself in an earlier run.
+  package func remember(_ name: String, of peer: PeerID, on id: ChannelID) {
+    guard let channel = channels[id], channel.roster.isMember(peer),
+      !channel.nicknames.isFull
+    else { return }
+    channel.nicknames[peer] = name
+  }
+
   /// True while frames of our voice leave.
   package var isTransmitting: Bool { uplink.token != nil }
 

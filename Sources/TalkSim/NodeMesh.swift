@@ -47,6 +47,8 @@ package final class NodeMesh {
 
   /// How the network treats datagrams; may be changed between `run` calls.
   package var links: LinkModel
+  /// False where multicast dies: a HELLO to all then reaches nobody.
+  package var carriesHellos = true
   /// The hosts.
   package private(set) var hosts: [Host] = []
   /// The time.
@@ -200,7 +202,7 @@ package final class NodeMesh {
       guard let to = Self.host(at: outgoing.endpoint), to < hosts.count else { continue }
       deliver(bytes, from: index, to: to)
     }
-    for range in step.hellos {
+    for range in step.hellos where carriesHellos {
       let bytes = unsafe Array(step.slab[range])
       for to in hosts.indices where to != index { deliver(bytes, from: index, to: to) }
     }

@@ -35,7 +35,7 @@ enum DoctorCommand {
     }
     let report = examination.report
     if invocation.has("--json") {
-      Context.write(JSONLine.encode(report) + [UInt8(ascii: "\n")], to: context.output)
+      context.put(JSONLine.encode(report) + [UInt8(ascii: "\n")])
     } else {
       for line in DoctorText.lines(report) { context.print(line) }
     }
