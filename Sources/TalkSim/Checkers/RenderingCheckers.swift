@@ -117,11 +117,11 @@ struct OverTokenChecker: FloorChecker {
 
 /// S8: only first-hand packets extend a lease.
 ///
-/// The talker of a node was last heard of by itself (a frame that was rendered, a heartbeat or TAKEN
-/// of its own) or by the grant at most a lease ago. A loop that stood still is excused: the lease
-/// counts from its going on, and from the packets that it then takes from its socket, and the
-/// lateness that the loop tells the floor is added to that (floor.md: machines "extend leases by the
-/// lateness"). The slack of 3 ms is for clocks that run slow.
+/// The talker of a node was last heard of by itself (a frame that was rendered, a heartbeat or
+/// TAKEN of its own) or by the grant at most a lease ago. A loop that stood still is excused: the
+/// lease counts from its going on, and from the packets that it then takes from its socket, and the
+/// lateness that the loop tells the floor is added to that (floor.md: machines "extend leases by
+/// the lateness"). The slack of 3 ms is for clocks that run slow.
 struct LeaseChecker: FloorChecker {
   static let invariant = "S8"
   private static let slack = Duration.milliseconds(3)
