@@ -78,8 +78,8 @@ extension FloorMachine {
   }
 
   /// Nobody used the floor that we granted, nor took it since: it is ours to keep again, under a
-  /// new turn. If its holder talks after all where we don't hear it, an idle token displaces nobody,
-  /// and STALE sets the numbers right once we do.
+  /// new turn. If its holder talks after all where we don't hear it, an idle token displaces
+  /// nobody, and STALE sets the numbers right once we do.
   mutating func wakeReclaim(now: Instant) {
     guard let due = reclaimAt, due <= now else { return }
     reclaimAt = nil

@@ -54,7 +54,7 @@ package struct FloorMachine {
     /// When the place is doubted again, unless the queue tells it anew.
     var placeUntil: Instant?
     var claim: Claim?
-    /// Set once the floor is ours to take, but for a turn that the disk has: above which it must be.
+    /// Set once the floor is ours to take, but for a turn that the disk has: what it must be above.
     var readyAbove: UInt64?
   }
 
@@ -107,7 +107,7 @@ package struct FloorMachine {
   var over = RecentTokens()
   var queue = FloorQueue()
   var local = Local.quiet
-  /// No turn of ours may be at or below this: seen, or used before the last restart for all we know.
+  /// No turn of ours may be at or below this: seen, or perhaps used before the last restart.
   var highestTurn: UInt64
   /// The highest turn that was named since the start: what we answer. A restart must not drive the
   /// turns of all others up.

@@ -30,8 +30,8 @@ package struct RecentTokens: Sendable {
     }
   }
 
-  /// Since when a token is over, the beginning of time if that is long ago; nil when it is not known
-  /// to be.
+  /// Since when a token is over, the beginning of time if that is long ago; nil when it is not
+  /// known to be.
   package func overSince(_ id: TokenID) -> Instant? {
     if let at = slot(of: id) { return at }
     guard let over = highest[Speaker(peer: id.holder, seat: id.seat)] else { return nil }

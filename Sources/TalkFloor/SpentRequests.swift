@@ -1,7 +1,7 @@
 import TalkCore
 
-/// Up to which number each speaker's requests are over: granted and used, or taken back. A repeat of
-/// one that comes late, or that somebody kept to play it again, asks for nothing.
+/// Up to which number each speaker's requests are over: granted and used, or taken back. A repeat
+/// of one that comes late, or that somebody kept to play it again, asks for nothing.
 struct SpentRequests {
   private var table = OrderedTable<Speaker, UInt64>(limit: Speaker.limit)
 

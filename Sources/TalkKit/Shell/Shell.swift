@@ -167,10 +167,11 @@ final class Shell {
     discovery?.stop()
     helloLinks?.cancel()
     networkWatch?.cancel()
-    server?.close()
     sound.close()
     writer.close()
     Log.line("stopped")
+    // Last: who asked for the end takes the lost connection for it.
+    server?.close()
   }
 
   /// Ends the loop after this input.

@@ -22,6 +22,8 @@ package struct FloorMeter: ObservationSink, Sendable {
     var burst: TokenID?
     var burstClass = FloorClass.normal
     var hasOverlapped = false
+    /// The last frame that left.
+    var sent: (burst: UInt32, frame: UInt32) = (0, 0)
     /// When the person let go of the key while the burst ran.
     var letGo: Instant?
     /// Whose burst the node shows.
@@ -32,6 +34,8 @@ package struct FloorMeter: ObservationSink, Sendable {
     var awaits: (talker: Int, since: Instant)?
   }
 
+  /// Where the tail of each node's last burst begins.
+  private var tails: [Int: (burst: UInt32, frame: UInt32)] = [:]
   /// The figures so far.
   package private(set) var figures = FloorFigures()
 
@@ -64,7 +68,7 @@ package struct FloorMeter: ObservationSink, Sendable {
     switch observation.what {
     case .heard(let mark, let from, let rendered):
       takeHeard(mark, from: from, rendered: rendered != nil, by: node, at: at)
-    case .frameSent: takeFrame(of: node)
+    case .frameSent(_, let frame, _, let burst): takeFrame(frame, of: burst, by: node)
     case .pressed(let floorClass): takePress(floorClass, by: node, at: at)
     case .keyUp:
       if nodes[node].burst != nil { nodes[node].letGo = at }
@@ -90,9 +94,12 @@ package struct FloorMeter: ObservationSink, Sendable {
       if present, nodes[other].burst != nil, nodes[node].shown == nil {
         nodes[node].awaits = (other, at)
       }
-    case .finishing: takeLettingGo(of: node, at: at)
+    case .finishing:
+      // The frame under way still holds speech; those behind it are the tail.
+      tails[node] = (nodes[node].sent.burst, nodes[node].sent.frame + 2)
+      takeLettingGo(of: node, at: at)
     case .keyDown, .limitWarning, .received, .presence, .reserving,
-      .reserved, .view, .lied, .draining:
+      .reserved, .view, .lied, .draining, .excused:
       break
     }
   }
@@ -217,7 +224,15 @@ package struct FloorMeter: ObservationSink, Sendable {
     nodes[node].shown = token
   }
 
-  private mutating func takeFrame(of node: Int) {
+  /// Frames of speech, from the permit to the release, count; the tail behind it does not.
+  private func isTail(_ frame: UInt32, of burst: UInt32, by node: Int) -> Bool {
+    guard let tail = tails[node] else { return false }
+    return tail.burst == burst && frame >= tail.frame
+  }
+
+  private mutating func takeFrame(_ frame: UInt32, of burst: UInt32, by node: Int) {
+    nodes[node].sent = (burst, frame)
+    guard !isTail(frame, of: burst, by: node) else { return }
     for other in nodes.indices
     where other != node && nodes[other].isAlive && !cuts[node * nodes.count + other] {
       figures.framesDue += 1
@@ -228,7 +243,7 @@ package struct FloorMeter: ObservationSink, Sendable {
     _ mark: VoiceMark, from: Int, rendered: Bool, by node: Int, at: Instant
   ) {
     guard rendered else { return }
-    figures.framesRendered += 1
+    if !isTail(mark.frame, of: mark.burst, by: from) { figures.framesRendered += 1 }
     if let awaits = nodes[node].awaits, awaits.talker == from {
       figures.lateEntry.add(at - awaits.since)
       nodes[node].awaits = nil

@@ -48,7 +48,7 @@ extension OnTheLab {
       }
     }
 
-    /// The command itself, from its start to its end: the best of three medians, since whatever else
+    /// The command itself, from start to end: the best of three medians, since whatever else
     /// runs on this machine takes its share.
     private static func expectQuickStatus(_ node: Node) throws {
       let script = """
