@@ -48,8 +48,8 @@ extension OnTheLab {
       }
     }
 
-    /// The command itself, from start to end: the best of three medians, since whatever else
-    /// runs on this machine takes its share.
+    /// The command itself, from its start to its end: the best of three medians, since whatever
+    /// else runs on this machine takes its share.
     private static func expectQuickStatus(_ node: Node) throws {
       let script = """
         import subprocess, sys, time
