@@ -30,7 +30,11 @@ extension FloorMachine {
       confirm(now: now)
       return true
     }
-    guard !evadesLimit(token.id, now: now), believes(token.id.turn, now: now) else { return false }
+    guard !evadesLimit(token.id, now: now) else { return false }
+    guard believes(token.id.turn, now: now) else {
+      putOffClaim(now: now)
+      return false
+    }
     let verdict = judge(token, talking: true, chain: chain, now: now)
     if verdict != .refused {
       adopt(
@@ -44,6 +48,14 @@ extension FloorMachine {
     }
     objectIfStale(token, now: now)
     return false
+  }
+
+  /// Somebody is heard to talk whose turn is not believed yet: no claim goes over its head.
+  private mutating func putOffClaim(now: Instant) {
+    guard case .asking(var asking) = local, asking.claim != nil else { return }
+    asking.claim!.until = max(asking.claim!.until, now + timers.lease)
+    asking.claim!.answered = false
+    local = .asking(asking)
   }
 
   /// Two holders hear each other: true when the other one is ahead, and we have stopped.
@@ -241,11 +253,32 @@ extension FloorMachine {
     }
   }
 
+  /// Takes over a replicated queue but for requests that are over: a holder behind a cut may not
+  /// have heard of their end.
+  private mutating func replaceQueue(with entries: [QueueEntry], now: Instant) {
+    let waiting = entries.filter { !spent.contains($0.request, of: $0.peer, seat: $0.seat) }
+    queue.replace(with: waiting, now: now)
+  }
+
+  /// Tells a holder that has an earlier request of ours in its queue that nobody waits there.
+  private mutating func takeBackOldRequests(in entries: [QueueEntry], of token: Token) {
+    for entry in entries where entry.peer == me {
+      if case .asking(let asking) = local, asking.request == entry.request { continue }
+      emit(
+        .send(
+          .cancel(request: entry.request, requester: me, seat: entry.seat),
+          to: .peer(token.id.holder)))
+    }
+  }
+
   /// Takes over the queue of the token of record, and learns our own place from it.
   mutating func takeQueue(_ entries: [QueueEntry], of token: Token, now: Instant) {
     guard !isHolderOrKeeper else { return }
     let isOfRecord = record?.token.id == token.id
-    if isOfRecord { queue.replace(with: entries, now: now) }
+    if isOfRecord {
+      replaceQueue(with: entries, now: now)
+      takeBackOldRequests(in: entries, of: token)
+    }
     guard case .asking(var asking) = local else { return }
     let place = entries.firstIndex { $0.peer == me && $0.seat == asking.seat }
     if let place, entries[place].request == asking.request {
@@ -382,7 +415,7 @@ extension FloorMachine {
     {
       guard let (token, chain) = risen(newest.to, chain, request: asking.request) else { return }
       beginTalking(token, chain: chain, request: asking.request, now: now)
-      queue.replace(with: entries, now: now)
+      replaceQueue(with: entries, now: now)
       emit(
         .send(
           .taken(token: token, talking: true, chain: chain, queue: queue.entries),
@@ -402,7 +435,7 @@ extension FloorMachine {
       token: token, talking: false, chain: chain, previous: previous, lastHeard: now, since: now,
       limitStart: now, confirmed: true)
     noteTurn(token.id.turn)
-    queue.replace(with: entries, now: now)
+    replaceQueue(with: entries, now: now)
     if case .asking(let asking) = local {
       startOwnBurst(asking, now: now)
       return

@@ -36,8 +36,8 @@ package enum DenyReason: UInt8, Sendable, CaseIterable {
 ///
 /// Body 100 bytes: request 8, requester 16, seat 2, class 1, spread 1, counter 6, attempt 2,
 /// signature 64. The requester is the sender's identity unless a member forwards; then the
-/// signature proves it: Ed25519 by the requester over "talkaround request v1" ‖ channel ‖ request ‖ requester
-/// ‖ seat ‖ class. So no member can ask, or stop a talker, in another's name.
+/// signature proves it: Ed25519 by the requester over "talkaround request v1" ‖ channel ‖ request
+/// ‖ requester ‖ seat ‖ class. So no member can ask, or stop a talker, in another's name.
 package struct FloorRequest: Hashable, Sendable {
   /// How a request travels.
   package enum Spread: UInt8, Sendable {

@@ -35,7 +35,7 @@ package struct FloorMeter: ObservationSink, Sendable {
   }
 
   /// Where the tail of each node's last burst begins.
-  private var tails: [Int: (burst: UInt32, frame: UInt32)] = [:]
+  private var tails: [(burst: UInt32, frame: UInt32)]
   /// The figures so far.
   package private(set) var figures = FloorFigures()
 
@@ -56,6 +56,7 @@ package struct FloorMeter: ObservationSink, Sendable {
     nodes = Array(repeating: Node(), count: count)
     cuts = Array(repeating: false, count: count * count)
     overlapSince = Array(repeating: nil, count: count * count)
+    tails = Array(repeating: (0, .max), count: count)
   }
 
   /// Never: all that happens counts.
@@ -226,8 +227,7 @@ package struct FloorMeter: ObservationSink, Sendable {
 
   /// Frames of speech, from the permit to the release, count; the tail behind it does not.
   private func isTail(_ frame: UInt32, of burst: UInt32, by node: Int) -> Bool {
-    guard let tail = tails[node] else { return false }
-    return tail.burst == burst && frame >= tail.frame
+    tails[node].burst == burst && frame >= tails[node].frame
   }
 
   private mutating func takeFrame(_ frame: UInt32, of burst: UInt32, by node: Int) {

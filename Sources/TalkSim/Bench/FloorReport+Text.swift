@@ -10,9 +10,9 @@ extension FloorReport {
       "Times in ms. access: press to grant on an idle floor, 50 and 99 %. next: hand-over to a",
       "queued talker. over: an emergency over the talker. free/then: a dead talker shown free,",
       "the next one speaks. overlap: bursts beside another talker in reach, and the longest.",
-      "late: late entry. up: letting go to the key taken for up. lost: frames from permit to release not rendered.",
-      "open: presses without a grant. ctl: control messages to all/to one, a burst. ×: times real",
-      "time on one core.",
+      "late: late entry. up: letting go to the key taken for up. lost: frames from permit to",
+      "release not rendered. open: presses without a grant. ctl: control messages to all/to one,",
+      "a burst. ×: times real time on one core.",
       "",
     ]
     return intro + [Self.head] + rows.flatMap(Self.lines) + [""] + scaleLines + [""] + verdict
