@@ -2,6 +2,7 @@
 import asyncio
 import email.utils
 import json
+import random
 import time
 
 import h2.config
@@ -202,6 +203,9 @@ class Connection(asyncio.Protocol):
             self.silent = True
         elif kind == "close":
             self.transport.abort()
+        elif kind == "garbage":
+            noise = random.Random(int(message.get("seed", 1)))
+            self.transport.write(noise.randbytes(int(message.get("bytes", 200))))
         elif kind == "goaway":
             self.process(stream, headers, body)
             self.goaway(stream, message.get("reason", "Shutdown"), message.get("twice"))

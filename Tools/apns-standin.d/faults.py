@@ -12,6 +12,7 @@ class Fault:
         "reset": "code: RST_STREAM",
         "swallow": "the whole connection goes silent, open",
         "close": "the whole connection breaks, unanswered",
+        "garbage": "seed: the connection carries noise",
         "goaway": "last (streams kept), reason, twice: GOAWAY",
     }
 

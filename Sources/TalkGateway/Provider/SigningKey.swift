@@ -69,11 +69,7 @@ import Foundation
     guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
       unsafe EVP_DigestSign(context, &encoded, &count, text, text.count) == 1
     else { return nil }
-    let parsed = unsafe encoded.withUnsafeBufferPointer { buffer in
-      var position = unsafe buffer.baseAddress
-      return unsafe d2i_ECDSA_SIG(nil, &position, count)
-    }
-    guard let parsed else { return nil }
+    guard let parsed = unsafe Self.parse(encoded, count) else { return nil }
     defer { unsafe ECDSA_SIG_free(parsed) }
     var result = [UInt8](repeating: 0, count: 64)
     let written = unsafe result.withUnsafeMutableBufferPointer { buffer in
@@ -81,5 +77,12 @@ import Foundation
         + BN_bn2binpad(ECDSA_SIG_get0_s(parsed), buffer.baseAddress! + 32, 32)
     }
     return written == 64 ? result : nil
+  }
+
+  private static func parse(_ encoded: [UInt8], _ count: Int) -> OpaquePointer? {
+    unsafe encoded.withUnsafeBufferPointer { buffer in
+      var position = buffer.baseAddress
+      return unsafe d2i_ECDSA_SIG(nil, &position, count)
+    }
   }
 }
