@@ -89,6 +89,11 @@ let package = Package(
     .executableTarget(
       name: "TalkCLI", dependencies: ["TalkCore", "TalkKit"], swiftSettings: strict),
 
+    // What Tools/apns-rate measures.
+    .executableTarget(
+      name: "apns-rate-client", dependencies: ["TalkCore", "TalkNet", "TalkGateway"],
+      path: "Tools/apns-rate.d", swiftSettings: [.swiftLanguageMode(.v6)]),
+
     // Counts allocations in tests, by standing in for malloc in the test program.
     .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
     // Enters network namespaces in tests.
