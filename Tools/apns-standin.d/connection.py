@@ -205,7 +205,8 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
         elif kind == "garbage":
             noise = random.Random(int(message.get("seed", 1)))
-            self.transport.write(noise.randbytes(int(message.get("bytes", 200))))
+            if not self.transport.is_closing():
+                self.transport.write(noise.randbytes(int(message.get("bytes", 200))))
         elif kind == "goaway":
             self.process(stream, headers, body)
             self.goaway(stream, message.get("reason", "Shutdown"), message.get("twice"))

@@ -21,7 +21,7 @@ import Testing
     ]
     static let stops = [
       "InvalidProviderToken", "MissingProviderToken", "Forbidden", "BadCertificate",
-      "BadCertificateEnvironment", "ExpiredProviderToken",
+      "BadCertificateEnvironment",
     ]
     static let all =
       ours.map { Row(status: 400, reason: $0, wanted: .advice(.ourFault)) } + [
@@ -36,6 +36,8 @@ import Testing
         Row(status: 500, reason: "InternalServerError", wanted: .backOff),
         Row(status: 503, reason: "ServiceUnavailable", wanted: .backOff),
         Row(status: 503, reason: "Shutdown", wanted: .backOff),
+        // While the token is young; an old one is renewed.
+        Row(status: 403, reason: "ExpiredProviderToken", wanted: .stopped),
         Row(status: 400, reason: "TopicDisallowed", wanted: .stopped),
       ] + stops.map { Row(status: 403, reason: $0, wanted: .stopped) }
   }
@@ -80,6 +82,20 @@ import Testing
     #expect(Set(logged).count == logged.count)
   }
 
+  @Test func `A token called expired is renewed once it is 20 minutes old, and the push sent again`()
+    throws
+  {
+    let rig = try ProviderRig()
+    #expect(try rig.send(try rig.push()) == .delivered)
+    try rig.advance(ProviderLimits.betweenTokens, inAll: ProviderLimits.betweenTokens)
+    try rig.standIn.tell(
+      "fault", ["kind": "answer", "status": 403, "reason": "ExpiredProviderToken"])
+    #expect(try rig.send(try rig.push()) == .delivered)
+    #expect(try rig.status().tokensMinted == 2)
+    #expect(try rig.standIn.number("tokens") == 2)
+    try rig.expectNoFault()
+  }
+
   @Test func `A server that goes on failing is left alone, then asked by one push`() throws {
     let rig = try ProviderRig()
     #expect(try rig.send(try rig.push()) == .delivered)
@@ -109,7 +125,7 @@ import Testing
     let bodies = [
       "", "{", "[]", "null", #"{"reason":7}"#, #"{"reason":"\u001b[2J"}"#,
       #"{"reason":"Unregistered","timestamp":-1}"#, #"{"reason":"x","timestamp":1e300}"#,
-      String(repeating: "[", count: 9_000), String(repeating: "a", count: 20_000),
+      String(repeating: "[", count: 9_000), String(repeating: "a", count: 16_000),
     ]
     for (index, body) in bodies.enumerated() {
       let status = index % 2 == 0 ? 410 : 418

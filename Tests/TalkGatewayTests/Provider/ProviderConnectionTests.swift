@@ -17,8 +17,8 @@ import Testing
     try rig.send(all: pushes)
     #expect(try rig.standIn.until { $0["held"] as? Int == 100 })
     try rig.standIn.tell("goaway", ["keep": keep, "twice": twice])
-    // Those that were not processed come again, on another connection.
-    #expect(try rig.standIn.until { $0["held"] as? Int == 100 - keep })
+    // Those that were not processed come again, on another connection: one before the others.
+    #expect(try rig.standIn.until { $0["held"] as? Int == min(1, 100 - keep) })
     try rig.standIn.tell("release")
     let outcomes = rig.outcomes.wait(for: 100)
     #expect(outcomes.count { $0.outcome == .delivered } == 100)
