@@ -39,7 +39,8 @@ func fail(_ text: String, _ code: Int32) -> Never {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 5, let total = Int(arguments[3]), total > 0, let streams = Int(arguments[4])
+guard arguments.count == 5, let total = Int(arguments[3]), total > 0,
+  let streams = Int(arguments[4])
 else { fail("usage: apns-rate-client DIRECTORY HOST:PORT PUSHES STREAMS", 64) }
 
 do {

@@ -1,4 +1,4 @@
-"""The stand-in's own certificate authority, its server and client certificates, and a signing key."""
+"""The stand-in's own authority, its server and client certificates, and a signing key."""
 import datetime
 import ipaddress
 import os
@@ -42,7 +42,8 @@ def _certificate(subject, key, issuer, issuer_key, *extensions):
         .not_valid_after(now + datetime.timedelta(days=3650))
     )
     for extension in extensions:
-        builder = builder.add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
+        critical = isinstance(extension, x509.BasicConstraints)
+        builder = builder.add_extension(extension, critical=critical)
     return builder.sign(issuer_key, hashes.SHA256())
 
 

@@ -81,6 +81,7 @@ class Connection(asyncio.Protocol):
 
     def handle(self, event):
         if isinstance(event, h2.events.RequestReceived):
+            self.service.arrivals.append(time.clock_gettime_ns(time.CLOCK_BOOTTIME))
             self.headers[event.stream_id] = event.headers
             self.bodies[event.stream_id] = b""
             self.service.seen_open(self.environment, len(self.headers) + len(self.held))

@@ -104,7 +104,8 @@ class Devices:
                 try:
                     self._message(json.loads(line), writer, mine)
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    writer.write(json.dumps({"error": f"not understood: {error!r}"}).encode() + b"\n")
+                    answer = {"error": f"not understood: {error!r}"}
+                    writer.write(json.dumps(answer).encode() + b"\n")
         except (ConnectionError, asyncio.LimitOverrunError):
             pass
         finally:

@@ -12,8 +12,8 @@ import connection
 import service
 import tokens
 
-ABOUT = """Stands in for Apple's push service (APNs) on this machine: HTTP/2 over TLS with certificates
-of its own, as strict as Apple's, and as bad as it is told to be.
+ABOUT = """Stands in for Apple's push service (APNs) on this machine: HTTP/2 over TLS with
+certificates of its own, as strict as Apple's, and as bad as it is told to be.
 
 It writes into DIRECTORY: ca.pem (trust it), server.pem and server.key, client.pem and client.key (a
 provider's certificate), key.p8 (a provider's signing key), control and bus (sockets). When it is

@@ -1,4 +1,4 @@
-"""What all connections share: settings, counters, devices, faults; and the commands that set them."""
+"""What all connections share: settings, counters, devices, faults; and the commands."""
 import json
 import time
 
@@ -9,7 +9,7 @@ import tokens
 
 HELP = {
     "stats": "counters, violations and refusals since the start or the last reset",
-    "ids": "every apns-id that was taken, with how often; environment",
+    "ids": "every apns-id that was taken, with how often; when requests came (boot time, ns)",
     "reset": "forget counters, faults, settings and known provider tokens",
     "register": "tokens (hex), topic, environment: devices without a listener",
     "unregister": "token, environment, timestamp (ms), reason (Unregistered, ExpiredToken)",
@@ -40,7 +40,7 @@ class Service:
         self.settings = dict(SETTINGS)
         self.counters, self.refusals, self.violations = {}, {}, []
         self.ids, self.first, self.last, self.most_open = {}, None, None, 0
-        self.recent = {}
+        self.recent, self.arrivals = {}, []
         self.faults.clear()
         self.verifier.reset()
 
@@ -113,7 +113,7 @@ class Service:
         }
 
     def do_ids(self, message):
-        return {"ids": self.ids}
+        return {"ids": self.ids, "arrivals": self.arrivals}
 
     def do_reset(self, message):
         self.reset()

@@ -39,8 +39,9 @@ package final class APNsProvider: PushSender {
     }
   }
 
-  /// Hands over how things are, on the provider's thread.
-  package func status(_ answer: @escaping @Sendable (ProviderStatus) -> Void) {
+  /// Hands over how things are, on the provider's thread; false when too much waits for it.
+  @discardableResult
+  package func status(_ answer: @escaping @Sendable (ProviderStatus) -> Void) -> Bool {
     requests.post(.status(answer))
   }
 

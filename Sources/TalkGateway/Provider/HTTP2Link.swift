@@ -185,7 +185,8 @@ enum LinkEvent {
     }
   }
 
-  /// Reads what there is, but lets others have a turn after 16 records.
+  /// Reads what there is, but lets others have a turn after 16 records. The buffer takes a whole
+  /// record (RFC 8446, section 5.1), so TLS holds nothing back that no poll would tell of.
   private func read() {
     for _ in 0..<16 {
       ERR_clear_error()
@@ -199,8 +200,6 @@ enum LinkEvent {
       }
       guard state == .up else { return }
     }
-    // TLS may hold more that no poll tells of.
-    if unsafe SSL_pending(ssl) > 0 { read() }
   }
 
   private func readEnded(_ count: Int32) {

@@ -219,16 +219,20 @@ final class ProviderWorker {
 
   // MARK: effects
 
-  /// Lets the lanes act until nothing is left to do.
+  /// Lets the lanes act until nothing is left to do; what a flush brought up (a connection that
+  /// broke) is acted on too, a few times at most, so that others get their turn.
   private func settle() {
-    let now = clock.now()
-    for index in lanes.indices { lanes[index].due(at: now, keeper: keeper) }
-    perform(at: now)
-    for name in touched { links[name]?.flush() }
-    for name in touched { takeEvents(of: name, at: now) }
-    touched.removeAll(keepingCapacity: true)
-    // What a flush brought up (a connection that broke) is acted on in the next round.
-    perform(at: now)
+    for _ in 0..<8 {
+      let now = clock.now()
+      for index in lanes.indices { lanes[index].due(at: now, keeper: keeper) }
+      guard !touched.isEmpty || lanes.contains(where: { !$0.effects.isEmpty }) else { return }
+      perform(at: now)
+      let names = touched
+      touched.removeAll(keepingCapacity: true)
+      for name in names { links[name]?.flush() }
+      for name in names { takeEvents(of: name, at: now) }
+    }
+    perform(at: clock.now())
   }
 
   private func perform(at now: Instant) {

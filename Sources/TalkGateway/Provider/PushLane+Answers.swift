@@ -97,7 +97,8 @@ extension PushLane {
   // MARK: stopping
 
   /// Stops the lane, and reports all that waits.
-  private mutating func halt(_ index: Int, _ answer: ProviderAnswer, skew: Int64?, at now: Instant) {
+  private mutating func halt(_ index: Int, _ answer: ProviderAnswer, skew: Int64?, at now: Instant)
+  {
     let reason = answer.reason.isEmpty ? "status \(answer.status)" : answer.reason
     let stop = stop(reason: reason, skew: skew, at: now)
     finish(index, stop.outcome)

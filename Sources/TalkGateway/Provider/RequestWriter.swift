@@ -27,7 +27,7 @@ import CNGHTTP2
     }
   }
 
-  deinit { for unsafe pointer in unsafe namePointers { unsafe pointer.deallocate() } }
+  deinit { unsafe namePointers.forEach { unsafe $0.deallocate() } }
 
   private func add(_ name: Int, unique: Bool = false, _ write: (inout [UInt8]) -> Void) {
     let start = values.count

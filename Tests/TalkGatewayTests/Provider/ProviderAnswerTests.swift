@@ -82,7 +82,7 @@ import Testing
     #expect(Set(logged).count == logged.count)
   }
 
-  @Test func `A token called expired is renewed once it is 20 minutes old, and the push sent again`()
+  @Test func `A token called expired is renewed if 20 minutes old, and the push sent again`()
     throws
   {
     let rig = try ProviderRig()

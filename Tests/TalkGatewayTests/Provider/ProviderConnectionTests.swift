@@ -56,7 +56,9 @@ import Testing
     #expect(try rig.standIn.number("doubled") == 0)
   }
 
-  @Test func `A push that is never answered goes to another connection, its neighbours stay`() throws {
+  @Test func `A push that is never answered goes to another connection, its neighbours stay`()
+    throws
+  {
     let rig = try ProviderRig()
     #expect(try rig.send(try rig.push()) == .delivered)
     try rig.standIn.tell("fault", ["kind": "hang"])
@@ -143,7 +145,7 @@ import Testing
     #expect(try rig.send(try rig.push()) == .delivered)
   }
 
-  @Test func `A push that cannot be sent in its time is reported with what was in the way`() throws {
+  @Test func `A push that cannot be sent in its time is reported with the obstacle`() throws {
     let rig = try ProviderRig(start: false)
     try? FileManager.default.removeItem(atPath: rig.standIn.directory + "/ca.pem")
     // Another authority: a fresh stand-in's.

@@ -194,6 +194,12 @@ final class ProviderRig {
     }
   }
 
+  /// When each request reached the stand-in, on this machine's CLOCK_BOOTTIME.
+  func arrivals() throws -> [Instant] {
+    let list = try standIn.tell("ids")["arrivals"] as? [NSNumber] ?? []
+    return list.map { Instant(nanoseconds: $0.uint64Value) }
+  }
+
   /// Nothing was asked in a way that Apple would refuse.
   func expectNoFault() throws {
     let stats = try standIn.tell("stats")

@@ -49,7 +49,7 @@ import Testing
     try rig.expectNoFault()
   }
 
-  @Test func `A token that died is dropped if it was registered before, and kept if after`() throws {
+  @Test func `A dead token is dropped if it was registered before, and kept if after`() throws {
     let rig = try ProviderRig()
     for reason in ["Unregistered", "ExpiredToken"] {
       let push = try rig.push()
@@ -188,6 +188,68 @@ import Testing
     }
     print("200 pushes, until the last answer: \(best)")
     #expect(best < .milliseconds(250))
+  }
+
+  @Test func `A request is at the server within 10 ms of the call, 99 times of 100`() throws {
+    let rig = try ProviderRig()
+    #expect(try rig.send(try rig.push()) == .delivered)
+    var best = Duration.seconds(60)
+    for _ in 0..<3 {
+      let pushes = try rig.pushes(100)
+      let before = try rig.arrivals().count
+      var calls: [Instant] = []
+      for push in pushes {
+        calls.append(rig.clock.now())
+        #expect(try rig.send(push) == .delivered)
+      }
+      let arrivals = try rig.arrivals().dropFirst(before)
+      #expect(arrivals.count == calls.count)
+      best = min(best, zip(calls, arrivals).map { $1 - $0 }.sorted()[98])
+    }
+    print("call to arrival at the server, p99: \(best)")
+    #expect(best < .milliseconds(10))
+  }
+
+  @Test func `The stand-in refuses what Apple refuses, and its phones behave like phones`() throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+    process.arguments = [StandIn.tools + "/apns-standin.d/selftest.py"]
+    let output = Pipe()
+    (process.standardOutput, process.standardError) = (output, output)
+    try process.run()
+    let text = String(
+      decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(text)")
+    #expect(text.contains("OK"))
+  }
+
+  @Test func `A configuration that cannot work is refused in one line, with the cure`() throws {
+    let rig = try ProviderRig(start: false)
+    let key = rig.standIn.directory + "/key.p8"
+    let wrong = rig.standIn.directory + "/ca.pem"
+    let cases: [(ProviderConfiguration.Credential, String)] = [
+      (.key(file: "/nowhere.p8", keyID: "KEY1234567", teamID: "TEAM123456"), "/nowhere.p8"),
+      (.key(file: wrong, keyID: "KEY1234567", teamID: "TEAM123456"), "ca.pem"),
+      (.key(file: key, keyID: "key", teamID: "TEAM123456"), "key id"),
+      (.key(file: key, keyID: "KEY1234567", teamID: "TEAM-23456"), "team id"),
+      (.certificate(file: "/nowhere.pem", keyFile: key), "/nowhere.pem"),
+      (.certificate(file: rig.standIn.directory + "/client.pem", keyFile: key), "key.p8"),
+    ]
+    for (credential, name) in cases {
+      let error = #expect(throws: ProviderError.self) { try rig.start(credential) }
+      let text = error?.description ?? ""
+      #expect(text.contains(name), "\(text)")
+      #expect(!text.contains("\n"))
+    }
+    for bundle in ["", "nodots", "org.talk/../x", "org.tälk.app"] {
+      var configuration = try rig.configuration()
+      configuration.bundle = bundle
+      let store = rig.store
+      #expect(throws: ProviderError.badBundle(bundle)) {
+        try APNsProvider(configuration, store: store) { _ in }
+      }
+    }
   }
 
   @Test func `A certificate speaks for us instead of a token`() throws {

@@ -10,10 +10,14 @@ final class StandIn {
   private var control: Int32 = -1
   let ports: [String: Int]
 
+  /// The folder of the project's tools.
+  static let tools =
+    URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).dropFirst()
+    .reduce("") { $0 + "/" + $1 } + "/Tools"
+
   init() throws {
-    let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/")
     directory = NSTemporaryDirectory() + "apns-\(UUID().uuidString.prefix(8))"
-    process.executableURL = URL(fileURLWithPath: String(root.dropFirst()) + "/Tools/apns-standin")
+    process.executableURL = URL(fileURLWithPath: Self.tools + "/apns-standin")
     process.arguments = [directory, "--stdin"]
     process.standardInput = input
     let output = Pipe()
@@ -26,7 +30,8 @@ final class StandIn {
       line.append(more)
     }
     let ready = try JSONSerialization.jsonObject(with: line) as? [String: Any] ?? [:]
-    guard let sandbox = ready["sandbox"] as? Int, let production = ready["production"] as? Int else {
+    guard let sandbox = ready["sandbox"] as? Int, let production = ready["production"] as? Int
+    else {
       throw StandInError("it did not say its ports")
     }
     ports = ["sandbox": sandbox, "production": production]
