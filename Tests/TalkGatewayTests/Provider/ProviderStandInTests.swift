@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TalkCore
 import TalkGateway
 import Testing
@@ -34,6 +35,21 @@ import Testing
       Size(kind: .missedVoice, bytes: 4_096, fits: true),
       Size(kind: .missedVoice, bytes: 4_097, fits: false),
     ]
+  }
+
+  @Test func `A push arrives at the phone that listens, as it was sent`() throws {
+    let rig = try ProviderRig()
+    let push = try rig.push(register: false)
+    let phone = try StandIn.connect(rig.standIn.directory + "/bus")
+    defer { close(phone) }
+    let hello = #"{"register":"\#(ProviderRig.hex(push.token))","topic":"\#(ProviderRig.bundle)"#
+    #expect(StandIn.line(phone, sending: hello + ".voip-ptt\"}\n")?["registered"] != nil)
+    #expect(try rig.send(push) == .delivered)
+    let came = try #require(StandIn.line(phone)?["push"] as? [String: Any])
+    #expect(came["id"] as? String == "00000000-0000-0007-0000-000000000001")
+    #expect(came["type"] as? String == "pushtotalk")
+    #expect(came["priority"] as? Int == 10)
+    #expect((came["payload"] as? [String: Any])?["v"] as? Int == 1)
   }
 
   @Test func `Payloads of the largest size pass, and one byte more is not sent`() throws {

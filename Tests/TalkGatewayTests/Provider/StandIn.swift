@@ -59,6 +59,15 @@ final class StandIn {
     return fd
   }
 
+  /// Sends a line, if any, and reads the next one.
+  static func line(_ fd: Int32, sending text: String = "") -> [String: Any]? {
+    if !text.isEmpty { _ = text.withCString { write(fd, $0, strlen($0)) } }
+    var line = Data()
+    var byte: UInt8 = 0
+    while byte != 10, read(fd, &byte, 1) == 1 { line.append(byte) }
+    return try? JSONSerialization.jsonObject(with: line) as? [String: Any]
+  }
+
   /// One command, and its answer.
   @discardableResult
   func tell(_ name: String, _ fields: [String: Any] = [:]) throws -> [String: Any] {
