@@ -32,6 +32,8 @@ final class ProviderWorker {
   private var mint: TokenMint
   private var keeper: ProviderTokenKeeper
   private var lanes: [PushLane] = []
+  /// The header :authority of each lane, made once.
+  private var authorities: [String] = []
   private var links: [LinkName: HTTP2Link] = [:]
   /// Connections that wait for their host's addresses.
   private var resolving: [LinkName] = []
@@ -60,6 +62,7 @@ final class ProviderWorker {
       PushLane(
         environment: $0, hasOther: environments.count > 1, streams: configuration.streams)
     }
+    authorities = environments.map { configuration.host($0)?.description ?? "" }
   }
 
   /// Works until `end` is asked for.
@@ -275,9 +278,9 @@ final class ProviderWorker {
 
   private func send(_ ticket: LaneTicket, on name: LinkName, at now: Instant) {
     guard let push = lanes[name.lane].push(ticket) else { return }
-    let host = configuration.host(push.environment)
-    guard let link = links[name], let host,
-      link.send(push, ticket: ticket, bearer: keeper.current?.text, authority: host.description)
+    let authority = authorities[name.lane]
+    guard let link = links[name],
+      link.send(push, ticket: ticket, bearer: keeper.current?.text, authority: authority)
     else {
       lanes[name.lane].unprocessed(ticket, at: now)
       // It takes nothing any more: HTTP/2 has no stream numbers left, or it is about to be lost.
