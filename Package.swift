@@ -44,6 +44,10 @@ let package = Package(
     .systemLibrary(name: "CPulse"),
     .systemLibrary(name: "CSndfile"),
     .systemLibrary(name: "CAvahi"),
+    .systemLibrary(
+      name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "CLinux"),
 
     // The pure set: no I/O, no clock, no randomness of its own.
@@ -69,6 +73,11 @@ let package = Package(
     module("TalkAudio", ["TalkCore", "CPulse", "CSndfile", "CLinux"]),
     module("TalkDiscovery", ["TalkCore", "TalkNet", "CAvahi"]),
     module("TalkStore", ["TalkCore", "TalkCrypto"]),
+    module(
+      "TalkGateway",
+      [
+        "TalkCore", "TalkCrypto", "TalkWire", "TalkNet", "CNGHTTP2", "COpenSSL", "CSQLite",
+      ]),
 
     // The shell, and the command.
     module(
@@ -79,6 +88,11 @@ let package = Package(
       ]),
     .executableTarget(
       name: "TalkCLI", dependencies: ["TalkCore", "TalkKit", "TalkSim"], swiftSettings: strict),
+
+    // What Tools/apns-rate measures.
+    .executableTarget(
+      name: "apns-rate-client", dependencies: ["TalkCore", "TalkNet", "TalkGateway"],
+      path: "Tools/apns-rate.d", swiftSettings: [.swiftLanguageMode(.v6)]),
 
     // Counts allocations in tests, by standing in for malloc in the test program.
     .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
@@ -111,6 +125,7 @@ let package = Package(
     tests(
       "TalkKitTests",
       ["TalkCore", "TalkWire", "TalkStore", "TalkAudio", "TalkNet", "TalkKit", "TalkCLI"]),
+    tests("TalkGatewayTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkNet", "TalkGateway"]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]
