@@ -191,4 +191,59 @@ import Testing
     }
     #expect(bench.legs.pending.count <= 6 && bench.legs.counts.flooded >= 94)
   }
+
+  @Test func afterARestartOfTheGatewayAPhoneAttachesWithTheTicketItWasGiven() throws {
+    let folder = RegistryFolder()
+    let bench = LegBench()
+    let phone = bench.addPhone()
+    let first = phone.ticket
+    do {
+      let registry = try folder.openWithChannel()
+      _ = try registry.add(
+        Sample.device(1), name: "Ann's phone", channel: Sample.channel,
+        ticket: TicketHash(of: first), at: Sample.now)
+      bench.registry = registry
+      phone.attach()
+      bench.run(.milliseconds(100))
+      #expect(phone.isAttached && phone.ticket != first)
+      bench.registry = nil
+    }
+    bench.restart()
+    bench.registry = try folder.open()
+    bench.begin(1)
+    bench.frames(1, 0..<20)
+    // Its old leg is unknown here: nothing is answered, so the app attaches anew.
+    phone.outbox = []
+    phone.say(.keepalive)
+    bench.run(.milliseconds(50))
+    #expect(bench.legs.counts.unknown == 1)
+    phone.attach(salt: 2)
+    bench.run(.milliseconds(500))
+    #expect(phone.status == .attached && phone.heard[bench.id(1)]?.frames.count == 20)
+    let (second, seen) = (phone.ticket, try bench.registry?.phones(in: nil).first?.seen)
+    #expect(seen == Sample.now)
+    phone.ticket = first
+    phone.attach(salt: 3)
+    bench.run(.milliseconds(100))
+    #expect(phone.status == .refused && phone.ticket == first && second != first)
+  }
+
+  @Test func aPowerCutBetweenTheAnswerAndItsConfirmationLocksNobodyOut() throws {
+    let folder = RegistryFolder()
+    let bench = LegBench()
+    let phone = bench.addPhone()
+    let registry = try folder.openWithChannel()
+    _ = try registry.add(
+      Sample.device(1), name: "Ann's phone", channel: Sample.channel,
+      ticket: TicketHash(of: phone.ticket), at: Sample.now)
+    bench.registry = registry
+    phone.attach()
+    // The phone has its answer; the gateway dies before it hears of that.
+    bench.run(.milliseconds(11))
+    #expect(phone.isAttached)
+    bench.restart()
+    phone.attach(salt: 2)
+    bench.run(.milliseconds(100))
+    #expect(phone.status == .attached)
+  }
 }

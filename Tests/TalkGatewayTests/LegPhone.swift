@@ -197,6 +197,8 @@ final class LegBench {
   /// The registry: which phone a ticket belongs to.
   var tickets: [TicketHash: LegPhone] = [:]
   var answersLookUps = true
+  /// A real one in its place.
+  var registry: SQLiteRegistry?
   /// Bytes sent to and from each address.
   var sentTo: [Endpoint: Int] = [:]
   var sent: [(at: Instant, bytes: [UInt8], to: Endpoint)] = []
@@ -227,6 +229,12 @@ final class LegBench {
       seat: UInt16(number), key: nil)
     phones.append(phone)
     return phone
+  }
+
+  /// The gateway starts anew: its legs are gone, its phones do not know yet.
+  func restart() {
+    legs = LegTable(identity: identity)
+    bursts = BurstBuffer()
   }
 
   /// Hands bytes to the gateway now.
@@ -278,10 +286,21 @@ final class LegBench {
     switch event {
     case .lookUp(let id, let ticket, let next, let key):
       guard answersLookUps else { return }
+      if let registry {
+        let found = try? registry.attach(ticket: ticket, next: next, key: key)
+        let phone = found.map {
+          LegPhone(
+            device: $0.device, channel: $0.channel, uuid: Sample.channelRow.uuid, seat: $0.seat,
+            key: $0.key)
+        }
+        legs.found(id, phone, bursts: bursts, now: now, entropy: &entropy, slab: slab)
+        return
+      }
       let phone = tickets[ticket]
       if let phone, phone.key ?? key == key { tickets[next] = phone }
       legs.found(id, phone, bursts: bursts, now: now, entropy: &entropy, slab: slab)
     case .confirmed(let device, let ticket, let key):
+      try? registry?.confirmTicket(ticket, of: device, key: key, at: Sample.now)
       tickets = tickets.filter { $0.value.device != device || $0.key == ticket }
       tickets[ticket]?.key = key
     default: break

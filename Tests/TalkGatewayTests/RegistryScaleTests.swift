@@ -94,7 +94,7 @@ import Testing
 
     print(
       """
-      registry of 100,000 tokens: opened in \(opening.milliseconds) ms, \(memory) kB more resident; \
+      registry of 100,000 tokens: opened in \(opening.milliseconds) ms, \(memory) kB more; \
       200 phones claimed in \(manyTime.milliseconds) ms (of 2,000 tokens: \
       \(fewTime.milliseconds) ms); one channel's phones read in \(loading.milliseconds) ms; \
       file \(large.bytes(of: large.file).count / 1_024) kB

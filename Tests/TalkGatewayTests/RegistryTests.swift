@@ -201,6 +201,20 @@ import Testing
     #expect(phone.key == key && phone.seen == Sample.now + 1)
   }
 
+  @Test func anAttachNotesTheNextTicketOnlyForThePhonesOwnKey() throws {
+    let registry = try registryWithPhone()
+    let (first, second, third) = (Sample.ticket(1), Sample.ticket(2), Sample.ticket(3))
+    let key = Key32([UInt8](repeating: 8, count: 32))!
+    let thief = Key32([UInt8](repeating: 9, count: 32))!
+    #expect(try registry.attach(ticket: third, next: second, key: key) == nil)
+    #expect(
+      try registry.attach(ticket: first, next: second, key: key)?.device == Sample.device(1))
+    try registry.confirmTicket(second, of: Sample.device(1), key: key, at: Sample.now)
+    #expect(try registry.attach(ticket: second, next: third, key: thief) == nil)
+    #expect(try registry.phone(presenting: third) == nil)
+    #expect(try registry.attach(ticket: second, next: third, key: key) != nil)
+  }
+
   @Test func anOldProviderTokenIsReplacedOnlyByWhoKnewIt() throws {
     let registry = try folder.open()
     let first = ProviderToken(issuedAt: 100, text: "a")

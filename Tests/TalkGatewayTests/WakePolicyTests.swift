@@ -249,4 +249,40 @@ import Testing
     #expect(bench.policy.bursts[WakeBench.burst(1)] == nil)
     #expect(bench.policy.bursts[WakeBench.burst(2)] != nil)
   }
+
+  /// A gateway of 100,000 phones in 32 channels: one channel's burst is that channel's business.
+  @Test func aBurstCostsWhatItsOwnChannelHasInPhones() {
+    func channel(_ number: Int) -> ChannelID { ChannelID(Bytes16(high: 9, low: UInt64(number))) }
+    func grantTime(channels: Int) -> (load: Duration, grant: Duration) {
+      var policy = WakePolicy(gateway: Sample.gateway)
+      let clock = ContinuousClock()
+      let start = clock.now
+      for number in 0..<channels {
+        policy.setChannel(channel(number), level: .active)
+        for phone in 0..<3_125 {
+          let device = DeviceID(Bytes16(high: UInt64(number), low: UInt64(phone)))
+          policy.setPhone(
+            device, channel: channel(number), seat: UInt16(phone + 1), allowed: .active)
+        }
+      }
+      let loaded = clock.now
+      var times: [Duration] = []
+      for burst in 0..<5 {
+        let before = clock.now
+        policy.granted(
+          WakeBench.burst(burst), channel: channel(0), speaker: WakeBench.mesh,
+          at: WakeTime(now: .zero, wall: Sample.now))
+        times.append(clock.now - before)
+        #expect(policy.takeEffects().count == 3_125)
+      }
+      return (loaded - start, times.sorted()[2])
+    }
+    let (few, many) = (grantTime(channels: 1), grantTime(channels: 32))
+    print(
+      """
+      wake policy: 100,000 phones loaded in \(many.load.milliseconds) ms; a burst for 3,125 of \
+      them in \(many.grant.milliseconds) ms (with no others: \(few.grant.milliseconds) ms)
+      """)
+    #expect(many.grant < few.grant * 4 + .milliseconds(5))
+  }
 }

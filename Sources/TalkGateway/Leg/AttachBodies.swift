@@ -7,7 +7,7 @@ package import TalkWire
 /// |---|---|
 /// | 32 | its ticket |
 /// | 16 | the channel's UUID as the phone knows it |
-/// | 16, 4 | the burst that it heard last, or zeros; the last frame that it has of it, 2^32−1 for none |
+/// | 16, 4 | the burst that it heard last, or zeros; its last frame of that, 2^32−1 for none |
 /// | 1 | bit 0 in the foreground, bit 1 asks for the floor; others zero |
 /// | 1, 4 | class and number of that request; else zero |
 /// | 1 | the loudest notification that its person allows |

@@ -28,9 +28,9 @@ package import TalkSession
 /// round trips before the first sealed byte; a phone that was just woken has the first words to
 /// play. The phone got the gateway's key with its QR code, so `Noise_IK` lets it send its ticket
 /// sealed in the first datagram, and the gateway answer with voice in the second. The interpreter
-/// of patterns, the transport keys, the replay window and DATA are the mesh's own. What IK gives up:
-/// a copy of ATTACH can be replayed, so the gateway sends to an address that has shown nothing at
-/// most three times what it got, and a ticket is void once its successor was used.
+/// of patterns, the transport keys, the replay window and DATA are the mesh's own. What IK gives
+/// up: a copy of ATTACH can be replayed, so the gateway sends to an address that has shown nothing
+/// at most three times what it got, and a ticket is void once its successor was used.
 package enum AttachDatagrams {
   /// First byte of ATTACH.
   package static let attach: UInt8 = 0x20

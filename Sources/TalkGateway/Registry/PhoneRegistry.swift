@@ -66,7 +66,7 @@ package protocol PhoneRegistry: TokenStore {
   /// Notes the ticket that is sent to a phone: from now on either lets it in. Durable when this
   /// returns, so that a phone is never locked out by a power cut.
   func offerTicket(_ next: TicketHash, to device: DeviceID) throws(RegistryError)
-  /// The phone has shown that it got the offered ticket: the old one is void. Binds the phone's key.
+  /// The phone has shown that it got the offered ticket: the old one is void. Binds its key.
   func confirmTicket(
     _ next: TicketHash, of device: DeviceID, key: Key32, at now: UInt64
   ) throws(RegistryError)
@@ -92,4 +92,16 @@ package protocol PhoneRegistry: TokenStore {
   func markSent(_ claim: PushClaim, to devices: [DeviceID]) throws(RegistryError)
   /// Forgets claims made before `time`; call it now and then.
   func forgetClaims(before time: UInt64) throws(RegistryError)
+}
+
+extension PhoneRegistry {
+  /// What the registry has to do for an ATTACH: finds the phone of a ticket and notes the next one,
+  /// unless the phone is bound to another key. Nil when it is not to be let in.
+  package func attach(
+    ticket: TicketHash, next: TicketHash, key: Key32
+  ) throws(RegistryError) -> Phone? {
+    guard let phone = try phone(presenting: ticket), phone.key ?? key == key else { return nil }
+    try offerTicket(next, to: phone.device)
+    return phone
+  }
 }
