@@ -88,7 +88,7 @@ import Testing
     chmod(folder.path, 0o777)
     withoutPrivilege {
       let error = registryError { () throws(RegistryError) in
-        try SQLiteConnection(path: folder.file, create: false)
+        try SQLiteConnection(path: folder.file)
       }
       #expect(error == .readOnly(folder.file))
     }

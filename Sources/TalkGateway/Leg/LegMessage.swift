@@ -27,7 +27,7 @@ package enum PhoneFloor: Hashable, Sendable {
 /// | 0x40 KEEPALIVE | both | empty |
 /// | 0x41 BURST | gateway | burst 16, turn 6, seat 2, class 1, `FrameLength` 1, name 1 + ≤ 32 |
 /// | 0x42 BURST_END | gateway | burst 16, last frame 4 (2^32−1: none) |
-/// | 0x43 RECEIVED | phone | burst 16, first missing frame 4, bits of the next 64 8, knows the end 1 |
+/// | 0x43 RECEIVED | phone | burst 16, first missing frame 4, bits of the next 64 8, end known 1 |
 /// | 0x44 REQUEST | phone | number 4, class 1; again every 500 ms while it waits |
 /// | 0x45 RELEASE | phone | number 4, last frame 4 |
 /// | 0x46 FLOOR | gateway | number 4, state 1, detail 1, turn 6 |

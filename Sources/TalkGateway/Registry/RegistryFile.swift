@@ -54,7 +54,7 @@ enum RegistryFile {
   }
 
   private static func fill(_ draft: String, as path: String) throws(RegistryError) {
-    let connection = try SQLiteConnection(path: draft, create: false)
+    let connection = try SQLiteConnection(path: draft, named: path)
     try connection.transaction(durable: true) { () throws(RegistryError) in
       try connection.execute(schema)
       try connection.execute(

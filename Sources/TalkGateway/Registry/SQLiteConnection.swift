@@ -34,12 +34,12 @@ enum SQLValue: Equatable {
   /// True while commits wait for the disk.
   private var isDurable = true
 
-  /// Opens a file that is there (sqlite3_open_v2); `create` makes it.
-  init(path: String, create: Bool) throws(RegistryError) {
-    self.path = path
+  /// Opens a file that is there (sqlite3_open_v2); errors name it `name`.
+  init(path file: String, named name: String? = nil) throws(RegistryError) {
+    path = name ?? file
     var opened: OpaquePointer?
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0)
-    let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+    let code = unsafe sqlite3_open_v2(file, &opened, flags, nil)
     guard code == SQLITE_OK, let opened = unsafe opened else {
       // SQLite hands out a handle even when it could not open the file.
       let error = unsafe Self.error(code, path: path, handle: opened)

@@ -14,7 +14,7 @@ import TalkCrypto
   /// Reads every page once to find damage.
   package init(path: String) throws(RegistryError) {
     if try !RegistryFile.check(path) { try RegistryFile.create(path) }
-    let opened = try SQLiteConnection(path: path, create: false)
+    let opened = try SQLiteConnection(path: path)
     try RegistryFile.check(opened)
     let mode = try opened.rows("PRAGMA journal_mode=WAL") { $0.first?.text }
     guard mode == ["wal"] else {
