@@ -159,4 +159,74 @@ import Testing
     bench.run(.milliseconds(100))
     #expect(bench.phones.map(\.status) == [.attached, .attached, .busy])
   }
+
+  @Test func numbersThatNoBurstHasHarmNobody() {
+    let lastFrames: [UInt32] = [.max - 1, .max, 1 << 31, UInt32(KeptBurst.frameLimit), 0]
+    for lastFrame in lastFrames {
+      let bench = LegBench()
+      let phone = bench.addPhone()
+      bench.begin(1)
+      bench.frames(1, 0..<30)
+      phone.attach(lastBurst: bench.id(1), lastFrame: lastFrame)
+      bench.run(.milliseconds(100), reporting: false)
+      for next in [.max, .max - 15, .max - 1, 1 << 31, 29, 0] as [UInt32] {
+        for bits in [.max, 1 << 63, 0, 0xaaaa] as [UInt64] {
+          phone.say(.received(bench.id(1), next: next, bits: bits, knowsEnd: false))
+          bench.run(.milliseconds(130), reporting: false)
+        }
+      }
+      bench.end(1, lastFrame: .max)
+      bench.frames(1, 30..<31)
+      bench.run(.seconds(10), reporting: false)
+      #expect(phone.heard[bench.id(1)]?.isOver == true)
+    }
+  }
+
+  /// Bursts, losses, presses, moves and removals at random: the bench traps when the machine wants
+  /// to be woken without end, and every phone that is there at last hears the last burst whole.
+  @Test func randomLivesEndWell() {
+    for seed in 1...40 as ClosedRange<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      func below(_ limit: Int) -> Int { Int(generator.next() % UInt64(limit)) }
+      let bench = LegBench()
+      for _ in 0..<3 { bench.addPhone().attach() }
+      bench.run(.milliseconds(100))
+      var burst = 0
+      for step in 0..<60 {
+        let number = below(3)
+        let phone = bench.phones[number]
+        let request = PhoneRequest(number: UInt32(step), floorClass: .normal)
+        switch below(9) {
+        case 0, 1:
+          if burst > 0 { bench.end(burst, lastFrame: UInt32(below(40))) }
+          burst += 1
+          bench.begin(burst)
+        case 2: bench.loss = Double(below(4)) / 10
+        case 3: phone.say(.request(request))
+        case 4: bench.tell(number + 1, UInt32(max(0, step - 1)), .granted(turn: UInt64(step)))
+        case 5: bench.tell(number + 1, UInt32(max(0, step - 2)), .preempted)
+        case 6: phone.endpoint.port += 1
+        case 7: phone.acknowledges.toggle()
+        default: _ = bench.bursts.take(bench.id(below(burst + 1)))
+        }
+        if burst > 0 { bench.frames(burst, 0..<below(40)) }
+        bench.run(.milliseconds(below(600)))
+        _ = bench.bursts.wake(now: bench.now)
+      }
+      bench.loss = 0
+      if burst > 0 { bench.end(burst, lastFrame: 3) }
+      for phone in bench.phones { phone.acknowledges = true }
+      bench.run(.seconds(5))
+      for phone in bench.phones { phone.say(.keepalive) }
+      bench.begin(burst + 1)
+      bench.frames(burst + 1, 0..<30, live: true)
+      bench.end(burst + 1, lastFrame: 29)
+      bench.run(.seconds(8))
+      for (index, phone) in bench.phones.enumerated()
+      where bench.legs.isAttached(Sample.device(index + 1)) {
+        let heard = phone.heard[bench.id(burst + 1)]
+        #expect(heard?.frames.count == 30 && heard?.isOver == true, "seed \(seed)")
+      }
+    }
+  }
 }

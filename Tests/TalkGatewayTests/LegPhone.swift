@@ -64,7 +64,7 @@ final class TestPhone {
       index: index, message: try! handshake.write(body.payload), gateway: gatewayKey)
     self.handshake = handshake
     transport = nil
-    if lastFrame != AttachBody.noFrame { had[lastBurst] = lastFrame + 1 }
+    if lastFrame != AttachBody.noFrame { had[lastBurst] = lastFrame &+ 1 }
     outbox.append(lastAttach)
   }
 
@@ -153,9 +153,9 @@ final class TestPhone {
   private func report(_ id: BurstID) {
     guard acknowledges, let burst = heard[id] else { return }
     var next = had[id] ?? 0
-    while burst.frames[next] != nil { next += 1 }
+    while burst.frames[next] != nil { next &+= 1 }
     var bits: UInt64 = 0
-    for offset in 0..<64 where burst.frames[next + 1 + UInt32(offset)] != nil {
+    for offset in 0..<64 where burst.frames[next &+ 1 &+ UInt32(offset)] != nil {
       bits |= 1 << UInt64(offset)
     }
     say(.received(id, next: next, bits: bits, knowsEnd: burst.isOver))

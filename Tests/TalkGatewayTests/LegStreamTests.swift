@@ -119,11 +119,30 @@ import Testing
     bench.frames(1, 0..<10, live: true)
     bench.frames(1, 12..<40, live: true)
     bench.end(1, lastFrame: 39)
-    bench.run(.seconds(8))
+    bench.run(.milliseconds(300))
     let burst = try #require(phone.heard[bench.id(1)])
     #expect(burst.frames.count == 38 && burst.isOver)
     // What is not there can't be sent again, however often the phone asks.
     #expect(bench.legs.legs.values.allSatisfy { $0.stream == nil || $0.stream!.isDone })
+  }
+
+  @Test func theEndComesAlsoWhenTheMeshLostTheLastFrame() throws {
+    let (bench, phone) = attached()
+    bench.begin(1)
+    bench.frames(1, 0..<10, live: true)
+    bench.end(1, lastFrame: 11)
+    bench.run(.milliseconds(150))
+    #expect(phone.heard[bench.id(1)]?.isOver == false, "they may still come")
+    bench.run(.milliseconds(100))
+    #expect(phone.heard[bench.id(1)]?.lastFrame == 9)
+    // In time they are sent, and the end names them.
+    bench.begin(2)
+    bench.frames(2, 0..<10, live: true)
+    bench.end(2, lastFrame: 11)
+    bench.frames(2, 10..<12, live: true)
+    bench.run(.milliseconds(300))
+    #expect(phone.heard[bench.id(2)]?.lastFrame == 11)
+    #expect(phone.heard[bench.id(2)]?.frames.count == 12)
   }
 
   @Test func theNextBurstDoesNotWaitForAnAcknowledgement() {
@@ -219,5 +238,20 @@ import Testing
     }
     bench.run(.seconds(29))
     #expect(phone.heard.values.reduce(0) { $0 + $1.frames.count } == 10_000)
+  }
+
+  @Test func twoHundredPhonesHearAFrameInTheStepInWhichItCame() {
+    let bench = LegBench()
+    for _ in 0..<200 { bench.addPhone().attach() }
+    bench.run(.milliseconds(100), reporting: false)
+    #expect(bench.phones.allSatisfy { $0.isAttached })
+    bench.begin(1)
+    let before = bench.sent.count
+    bench.frames(1, 0..<1)
+    let now = bench.now
+    let sent = bench.sent[before...].filter { $0.bytes.count == 32 + 4 + 16 + 60 }
+    #expect(sent.count == 200 && sent.allSatisfy { $0.at == now })
+    bench.run(.milliseconds(100), reporting: false)
+    #expect(bench.phones.allSatisfy { $0.heard[bench.id(1)]?.frames.count == 1 })
   }
 }

@@ -97,7 +97,9 @@ final class Leg {
   var lastOrder: UInt64
   /// When the pace allows the next frames.
   var nextFrames: Instant
-  /// True while frames wait for that.
+  /// When the burst ends for this phone though its last frame has not come.
+  var endsAt: Instant?
+  /// True while frames wait for that pace.
   var waitsForPace = false
   var floor: LegFloor?
   var path: PathCheck?

@@ -37,6 +37,8 @@ package enum LegLimits {
   package static let copyDistance: UInt8 = 2
   /// A frame that is missing here is passed over once so many newer ones have come.
   package static let passedOver: UInt32 = 10
+  /// How long after a burst's end its last frames may still come.
+  package static let lateFrames = Duration.milliseconds(200)
   /// The least pause before a frame is sent again.
   package static let resendPause = Duration.milliseconds(120)
   /// Frames that wait to be sent again.

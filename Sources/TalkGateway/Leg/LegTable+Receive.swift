@@ -107,7 +107,8 @@ extension LegTable {
     switch message {
     case .keepalive: break
     case .received(let id, let next, let bits, let knowsEnd):
-      note(leg, id, next: next, bits: bits, knowsEnd: knowsEnd, now: now)
+      note(
+        leg, id, next: next, bits: bits, knowsEnd: knowsEnd, bursts: bursts, now: now)
     case .request(let request): ask(leg, request, now: now)
     case .release(let number, let lastFrame):
       release(leg, number, lastFrame: lastFrame, slab: slab, now: now)

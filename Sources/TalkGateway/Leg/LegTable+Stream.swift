@@ -30,22 +30,35 @@ extension LegTable {
 
   mutating func pump(_ leg: Leg, bursts: BurstBuffer, now: Instant, slab: Slab) {
     guard !leg.mustBeQuiet else { return }
+    (leg.waitsForPace, leg.endsAt) = (false, nil)
     advance(leg, bursts, now: now)
     guard leg.stream != nil else { return }
     guard let burst = leg.stream.flatMap({ bursts[$0.burst] }) else {
       // Its time is over, or it was given up: what was sent was all.
+      leg.stream?.note = nil
       end(leg, lastFrame: leg.stream.flatMap { $0.next > 0 ? $0.next - 1 : nil })
       sayEnd(leg, now: now, slab: slab)
       return
     }
     sayNote(leg, burst, now: now, slab: slab)
     sendFrames(leg, burst, now: now, slab: slab)
-    if let ended = burst.ended, let next = leg.stream?.next,
-      ended.lastFrame.map({ next > $0 }) ?? true
-    {
-      end(leg, lastFrame: ended.lastFrame)
-    }
+    endIfAllIsSent(leg, burst, now: now)
     sayEnd(leg, now: now, slab: slab)
+  }
+
+  /// A burst ends for a phone with its last frame, or, when that one does not come, with what did:
+  /// the mesh may have lost it.
+  private func endIfAllIsSent(_ leg: Leg, _ burst: KeptBurst, now: Instant) {
+    guard let ended = burst.ended, let stream = leg.stream, stream.end == nil else { return }
+    guard let last = ended.lastFrame else { return end(leg, lastFrame: nil) }
+    if stream.next > last { return end(leg, lastFrame: last) }
+    guard stream.next >= burst.frameCount else { return }
+    let patience = ended.at + LegLimits.lateFrames
+    guard patience <= now else {
+      leg.endsAt = patience
+      return
+    }
+    end(leg, lastFrame: burst.frameCount > 0 ? burst.frameCount - 1 : nil)
   }
 
   /// Goes to the next burst when this one is done, or was told its end often enough.
@@ -96,7 +109,6 @@ extension LegTable {
   /// while it is behind; a live frame goes with copies of older ones.
   private mutating func sendFrames(_ leg: Leg, _ burst: KeptBurst, now: Instant, slab: Slab) {
     let room = Datagrams.limit - DataDatagram.overhead - Plaintext.headerSize
-    leg.waitsForPace = false
     while leg.nextFrames <= now, var stream = leg.stream {
       if let first = stream.resends.first {
         let run = stream.resends.enumerated().prefix { $0.element == first + UInt32($0.offset) }
@@ -209,7 +221,8 @@ extension LegTable {
 
   /// The phone says which frames it has: what it misses of those that were sent goes out again.
   func note(
-    _ leg: Leg, _ id: BurstID, next: UInt32, bits: UInt64, knowsEnd: Bool, now: Instant
+    _ leg: Leg, _ id: BurstID, next: UInt32, bits: UInt64, knowsEnd: Bool, bursts: BurstBuffer,
+    now: Instant
   ) {
     guard var stream = leg.stream, stream.burst == id else { return }
     stream.note = nil
@@ -226,6 +239,9 @@ extension LegTable {
       // A report without any gap only says what has not come yet.
       if bits == 0, stream.end == nil { missing = [] }
     }
+    // What never came here can't be sent.
+    let burst = bursts[id]
+    missing.removeAll { !(burst?.contains($0) ?? false) }
     // What was just sent again may still be on its way: the next report will tell.
     if stream.resends.isEmpty, stream.resendDue <= now {
       stream.resends = Array(missing.prefix(LegLimits.resends))

@@ -24,6 +24,7 @@ extension LegTable {
     if let stream = leg.stream, leg.confirmBy == nil, !leg.mustBeQuiet {
       if let note = stream.note, !note.isExhausted { due = min(due, note.due) }
       if let end = stream.end, !stream.isDone { due = min(due, end.due) }
+      if let endsAt = leg.endsAt { due = min(due, endsAt) }
       if leg.waitsForPace { due = min(due, leg.nextFrames) }
     }
     return due
