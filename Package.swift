@@ -88,7 +88,7 @@ let package = Package(
         "TalkNode", "TalkNet", "TalkAudio", "TalkDiscovery", "TalkStore", "CLinux",
       ]),
     .executableTarget(
-      name: "TalkCLI", dependencies: ["TalkCore", "TalkKit"], swiftSettings: strict),
+      name: "TalkCLI", dependencies: ["TalkCore", "TalkKit", "TalkSim"], swiftSettings: strict),
 
     // Counts allocations in tests, by standing in for malloc in the test program.
     .target(name: "CAllocationProbe", path: "Tests/CAllocationProbe"),
@@ -102,6 +102,8 @@ let package = Package(
       "TalkSessionTests",
       ["TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "CAllocationProbe"],
       resources: [.copy("Vectors")]),
+    tests(
+      "TalkSimTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests("TalkFloorTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkFloor", "TalkSim"]),
     tests(
       "TalkMeshTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkMesh", "CAllocationProbe"]),
@@ -116,7 +118,9 @@ let package = Package(
     tests("TalkAudioTests", ["TalkCore", "TalkAudio", "CLinux", "CAllocationProbe"]),
     tests("TalkDiscoveryTests", ["TalkCore", "TalkNet", "TalkDiscovery", "CTestSupport"]),
     tests("TalkStoreTests", ["TalkCore", "TalkCrypto", "TalkStore"]),
-    tests("TalkKitTests", ["TalkCore", "TalkWire", "TalkStore", "TalkKit", "TalkCLI"]),
+    tests(
+      "TalkKitTests",
+      ["TalkCore", "TalkWire", "TalkStore", "TalkAudio", "TalkNet", "TalkKit", "TalkCLI"]),
     tests(
       "TalkGatewayTests",
       [

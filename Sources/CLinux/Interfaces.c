@@ -8,6 +8,8 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static uint32_t prefix_of(const struct ifaddrs *entry) {
@@ -107,6 +109,60 @@ int talk_addresses(struct talk_address *addresses, int capacity) {
   }
   freeifaddrs(list);
   return count;
+}
+
+// The directory that the kernel has for an interface with a radio.
+static uint8_t has_radio(const char *name) {
+  char path[64];
+  struct stat info;
+  snprintf(path, sizeof path, "/sys/class/net/%s/phy80211", name);
+  return stat(path, &info) == 0;
+}
+
+int talk_interfaces(struct talk_interface *interfaces, int capacity) {
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  struct if_nameindex *list = if_nameindex();
+  struct bridged bridged;
+  list_bridged(&bridged);
+  int count = 0;
+  for (struct if_nameindex *entry = list; entry && entry->if_index && count < capacity; entry++) {
+    struct ifreq request = {0};
+    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", entry->if_name);
+    // One that went in the meantime.
+    if (ioctl(fd, SIOCGIFFLAGS, &request) != 0) continue;
+    int flags = request.ifr_flags;
+    struct talk_interface *out = &interfaces[count++];
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%s", entry->if_name);
+    out->index = entry->if_index;
+    out->flags = (flags & IFF_UP ? TALK_UP : 0) | (flags & IFF_LOOPBACK ? TALK_LOOPBACK : 0) |
+                 (flags & IFF_MULTICAST ? TALK_MULTICAST : 0) |
+                 (flags & IFF_BROADCAST ? TALK_BROADCAST : 0) |
+                 (flags & IFF_POINTOPOINT ? TALK_POINT_TO_POINT : 0) |
+                 (is_listed(&bridged, out->index) ? TALK_BRIDGED : 0);
+    out->carrier = (flags & IFF_RUNNING) != 0;
+    out->wireless = has_radio(out->name);
+  }
+  if (list) if_freenameindex(list);
+  close(fd);
+  return count;
+}
+
+int talk_route_source(const struct talk_endpoint *to, struct talk_endpoint *source) {
+  int ipv4 = talk_is_ipv4(to);
+  int fd = socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  struct sockaddr_storage address;
+  socklen_t length = talk_to_sockaddr(to, ipv4, &address);
+  int failed = connect(fd, (struct sockaddr *)&address, length);
+  length = sizeof address;
+  if (!failed) failed = getsockname(fd, (struct sockaddr *)&address, &length);
+  int reason = errno;
+  close(fd);
+  errno = reason;
+  if (!failed) talk_from_sockaddr(&address, source);
+  return failed;
 }
 
 int talk_netlink(void) {

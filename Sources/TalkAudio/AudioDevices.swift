@@ -24,6 +24,20 @@ package struct AudioDeviceInfo: Hashable, Sendable {
   package var volume: Int
   /// True when it is muted.
   package var isMuted: Bool
+
+  /// A device of its parts.
+  package init(
+    direction: Direction, name: String, description: String, isDefault: Bool, isMonitor: Bool,
+    volume: Int, isMuted: Bool
+  ) {
+    self.direction = direction
+    self.name = name
+    self.description = description
+    self.isDefault = isDefault
+    self.isMonitor = isMonitor
+    self.volume = volume
+    self.isMuted = isMuted
+  }
 }
 
 /// What sound devices there are.
@@ -36,6 +50,21 @@ package enum AudioDevices {
   /// Asks the server (as in PULSE_SERVER; nil leaves the choice to libpulse) for all sources and
   /// sinks, in its order. Waits for the answer, at most 3 s: not for the loop. Throws `noServer`.
   package static func list(server: String? = nil) throws(AudioFault) -> [AudioDeviceInfo] {
+    let found = Found()
+    let data = unsafe Unmanaged.passUnretained(found).toOpaque()
+    try unsafe withServer(server) { (context, loop, deadline) throws(AudioFault) in
+      try unsafe wait(pa_context_get_server_info(context, serverFound, data), loop, deadline)
+      try unsafe wait(pa_context_get_source_info_list(context, sourceFound, data), loop, deadline)
+      try unsafe wait(pa_context_get_sink_info_list(context, sinkFound, data), loop, deadline)
+    }
+    return found.devices
+  }
+
+  /// Connects, lets `body` ask with a context that is ready, and lets go of the server.
+  static func withServer(
+    _ server: String?,
+    _ body: (OpaquePointer, OpaquePointer, UInt64) throws(AudioFault) -> Void
+  ) throws(AudioFault) {
     guard let loop = unsafe pa_mainloop_new(),
       let context = unsafe pa_context_new(pa_mainloop_get_api(loop), "Talkaround")
     else { throw .noResources(what: "pa_mainloop") }
@@ -56,16 +85,11 @@ package enum AudioDevices {
       }
       try unsafe turn(loop, until: deadline)
     }
-    let found = Found()
-    let data = unsafe Unmanaged.passUnretained(found).toOpaque()
-    try unsafe wait(pa_context_get_server_info(context, serverFound, data), loop, deadline)
-    try unsafe wait(pa_context_get_source_info_list(context, sourceFound, data), loop, deadline)
-    try unsafe wait(pa_context_get_sink_info_list(context, sinkFound, data), loop, deadline)
-    return found.devices
+    try unsafe body(context, loop, deadline)
   }
 
   /// Waits until the operation is done, and lets go of it.
-  private static func wait(
+  static func wait(
     _ operation: OpaquePointer?, _ loop: OpaquePointer, _ deadline: UInt64
   ) throws(AudioFault) {
     guard let operation = unsafe operation else { return }

@@ -154,7 +154,9 @@ import TalkCore
       let context = unsafe pa_stream_get_context(stream)
       let code = unsafe pa_context_errno(context)
       let retry = wantsRetry
-      if code == Int32(PA_ERR_NOENTITY.rawValue) || code == Int32(PA_OK.rawValue) {
+      // No entity: there is no device; killed: it went, and the stream had nowhere to go.
+      let gone = [PA_ERR_NOENTITY.rawValue, PA_ERR_KILLED.rawValue, PA_OK.rawValue]
+      if gone.contains(where: { Int32($0) == code }) {
         if case .capture = end { lose(.noMicrophone) } else { lose(.noSpeaker) }
       } else {
         lose(.streamRefused(reason: PulseAudio.text(code)))

@@ -18,6 +18,7 @@ import Glibc
     guard path == "-" || Self.isRegular(path) else {
       throw .unreadableFile(path: path, reason: "no such file, or not a regular one")
     }
+    if path != "-" { try Self.checkWhole(path) }
     var info = SF_INFO()
     let opened =
       unsafe path == "-"
@@ -33,6 +34,10 @@ import Glibc
       throw .unreadableFile(
         path: path, reason: "\(info.channels) channels at \(info.samplerate) Hz")
     }
+    guard info.frames > 0 || path == "-" else {
+      unsafe sf_close(opened)
+      throw .emptyFile(path: path)
+    }
     unsafe file = opened
     channels = Int(info.channels)
     resampler = Resampler(from: Int(info.samplerate))
@@ -43,6 +48,28 @@ import Glibc
   private static func isRegular(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Throws for an empty file, and for a WAV that has less than its RIFF header promises, which
+  /// libsndfile would read without a word. A pad byte may be missing; a length of 2 GiB or
+  /// more stands for "not known yet", as programs write it that send a WAV down a pipe.
+  private static func checkWhole(_ path: String) throws(AudioFault) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return }
+    let size = Int(status.st_size)
+    guard size > 0 else { throw .emptyFile(path: path) }
+    var head = [UInt8](repeating: 0, count: 8)
+    let got = unsafe head.withUnsafeMutableBytes {
+      unsafe Glibc.read(descriptor, $0.baseAddress, 8)
+    }
+    guard got == 8, head.starts(with: "RIFF".utf8) else { return }
+    let promised = head[4...].reversed().reduce(0) { $0 << 8 | Int($1) } + 8
+    guard promised <= size + 1 || promised >= 0x7fff_0000 else {
+      throw .cutShort(path: path, bytes: size, of: promised)
+    }
   }
 
   /// Appends the next samples to `output`, channels averaged; false at the end of the file, or

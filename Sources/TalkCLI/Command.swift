@@ -44,17 +44,20 @@ struct Command: Sendable {
   let summary: String
   /// More, for its own help: whole lines.
   let notes: [String]
+  /// True when lists leave it out: it is for those who work on the program.
+  let isHidden: Bool
   let body: Body
 
   init(
     _ words: String, _ argument: Argument = .none, options: [Option] = [], summary: String,
-    notes: [String] = [], body: @escaping Body
+    notes: [String] = [], isHidden: Bool = false, body: @escaping Body
   ) {
     self.words = words.split(separator: " ").map(String.init)
     self.argument = argument
     self.options = options
     self.summary = summary
     self.notes = notes
+    self.isHidden = isHidden
     self.body = body
   }
 

@@ -10,7 +10,7 @@ extension FloorMachine {
     let asker = FloorAudience.peer(request.requester)
     guard let record else {
       guard request.spread != .forwarded else { return }
-      emit(.send(.none(request: request.request, highestTurn: highestTurn), to: asker))
+      emit(.send(.none(request: request.request, highestTurn: highestHeard), to: asker))
       return
     }
     if isLive(record, now: now) {
@@ -29,9 +29,9 @@ extension FloorMachine {
     }
     let keeper = record.token.id.holder
     if keeper == request.requester {
-      emit(.send(.none(request: request.request, highestTurn: highestTurn), to: asker))
+      emit(.send(.none(request: request.request, highestTurn: highestHeard), to: asker))
     } else if members[keeper]?.present != true {
-      emit(.send(.unreached(request: request.request, highestTurn: highestTurn), to: asker))
+      emit(.send(.unreached(request: request.request, highestTurn: highestHeard), to: asker))
     } else {
       forward(request, to: keeper, now: now)
     }
@@ -86,6 +86,8 @@ extension FloorMachine {
     func note(_ turn: UInt64) {
       guard turn <= highestTurn + Self.turnJumpLimit else { return }
       asking.claim!.highestTurn = max(asking.claim!.highestTurn, turn)
+      // The reserve above it is on the disk before the window is over.
+      noteTurn(turn)
     }
     switch message {
     case .none(asking.request, let turn), .unreached(asking.request, let turn):
@@ -117,8 +119,7 @@ extension FloorMachine {
   mutating func endClaimWindow(now: Instant) {
     guard case .asking(var asking) = local, var claim = asking.claim else { return }
     guard hasQuorum else {
-      local = .quiet
-      emit(.unheard(.minority))
+      giveUp(asking, .minority, now: now)
       return
     }
     let live = record.map { isLive($0, now: now) } == true
@@ -130,8 +131,7 @@ extension FloorMachine {
     }
     claim.windows += 1
     guard claim.windows < timers.windowsUnheard || live else {
-      local = .quiet
-      emit(.unheard(presentCount == 0 ? .alone : .noAnswer))
+      giveUp(asking, presentCount == 0 ? .alone : .noAnswer, now: now)
       return
     }
     claim.until = now + timers.claimWindow
@@ -191,7 +191,7 @@ extension FloorMachine {
           .stale(
             token: token, idle: !isLive(record, now: now),
             age: age(of: over.overSince(token.id) ?? record.lastHeard, now: now),
-            highestTurn: highestTurn), to: .peer(sender)))
+            highestTurn: highestHeard), to: .peer(sender)))
     }
   }
 
@@ -200,22 +200,37 @@ extension FloorMachine {
   mutating func receiveStale(
     _ token: Token, idle: Bool, highestTurn turn: UInt64, now: Instant
   ) {
-    guard case .talking(var talking) = local, talking.token.id == token.id, let current = record,
+    guard case .talking(let talking) = local, talking.token.id == token.id,
       turn <= highestTurn + Self.turnJumpLimit
     else { return }
-    guard idle else {
-      if talking.fencedUntil != nil { endOwnBurst(talking, .lost, now: now) }
-      return
+    if idle {
+      renumber(talking, above: turn, now: now)
+    } else if talking.fencedUntil != nil {
+      endOwnBurst(talking, .lost, now: now)
+      askAgain(after: talking, now: now)
     }
+  }
+
+  /// Goes on under a turn above `turn`, by a grant to ourselves that every listener follows.
+  mutating func renumber(_ talking: Talking, above turn: UInt64, now: Instant) {
     guard let next = newTurn(above: turn) else { return }
-    var renewed = token
+    var renewed = talking.token
     renewed.id.turn = next
-    let chain = extend(current.chain, from: token, to: renewed, request: talking.request)
-    over.insert(token.id, at: now)
+    renumber(talking, to: renewed, now: now)
+  }
+
+  /// Goes on under another token of ours.
+  mutating func renumber(_ talking: Talking, to renewed: Token, now: Instant) {
+    guard let current = record else { return }
+    var talking = talking
+    let old = talking.token
+    let chain = extend(current.chain, from: old, to: renewed, request: talking.request)
+    over.insert(old.id, at: now)
     record!.token = renewed
     record!.chain = chain
-    record!.previous = token
-    noteTurn(next)
+    record!.previous = old
+    noteTurn(renewed.id.turn)
+    ownTurn = renewed.id.turn
     talking.token = renewed
     talking.fencedUntil = nil
     local = .talking(talking)

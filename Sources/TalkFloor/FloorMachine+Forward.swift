@@ -47,7 +47,7 @@ extension FloorMachine {
       guard let record, !record.talking else { continue }
       emit(
         .send(
-          .unreached(request: forward.request, highestTurn: highestTurn),
+          .unreached(request: forward.request, highestTurn: highestHeard),
           to: .peer(forward.requester)))
     }
   }

@@ -43,11 +43,11 @@ extension FloorMachine {
     exchange.begin(token.id, hangTime: timers.hangTime, now: now)
     noteTurn(turn)
     nextHeartbeat = nil
-    emit(.talker(token))
     sendRepeated(
       .grant(chain: chain, queue: queue.entries), to: .everyone,
       gaps: Array(repeating: timers.grantRepeat, count: timers.grantRepeats), token: token.id,
       now: now)
+    emit(.talker(token))
     return true
   }
 
@@ -77,6 +77,31 @@ extension FloorMachine {
     queue.insert(entry, exchange: exchange, hangTime: timers.hangTime, now: now)
   }
 
+  /// Nobody used the floor that we granted, nor took it since: it is ours to keep again, under a
+  /// new turn. If its holder talks after all where we don't hear it, an idle token displaces
+  /// nobody, and STALE sets the numbers right once we do.
+  mutating func wakeReclaim(now: Instant) {
+    guard let due = reclaimAt, due <= now else { return }
+    reclaimAt = nil
+    guard let current = record, current.lapsed, !current.confirmed, case .quiet = local,
+      hasQuorum, presentCount > 0
+    else { return }
+    guard queue.entries.isEmpty else {
+      // Who waits claims it.
+      reclaimAt = now + timers.reclaim
+      return
+    }
+    guard let turn = newTurn(above: 0) else { return }
+    let token = Token(id: TokenID(turn: turn, holder: me, seat: 0), floorClass: .normal)
+    retireRecord(now: now, cut: false)
+    record = Record(
+      token: token, talking: false, chain: [], previous: current.token, lastHeard: now, since: now,
+      limitStart: now, confirmed: true)
+    noteTurn(turn)
+    keepIdle(now: now)
+    nextHeartbeat = now
+  }
+
   /// We keep the idle floor.
   mutating func keepIdle(now: Instant) {
     idleInterval = timers.idleHeartbeat
@@ -101,11 +126,14 @@ extension FloorMachine {
     let preempts =
       request.floorClass.preempts && request.floorClass > current.token.floorClass
     if !current.talking || preempts {
-      _ = grant(entry, counter: request.counter, now: now)
+      // Without a turn on the disk it waits for one; its repeats are the same entry.
+      if !grant(entry, counter: request.counter, now: now) { _ = enqueue(entry, now: now) }
       return
     }
     let result = enqueue(entry, now: now)
     guard result.accepted else { return deny(.queueFull) }
+    // The turn that we grant it later is above its own.
+    noteTurn(request.counter)
     noteRoute(of: request)
     if result.changed {
       announceQueue()

@@ -1,4 +1,5 @@
 package import TalkCore
+import TalkCrypto
 package import TalkWire
 
 /// The key: pressing, waiting, talking, letting go.
@@ -38,20 +39,31 @@ extension FloorMachine {
     case .quiet: break
     case .asking(let asking):
       local = .quiet
-      let cancel = FloorMessage.cancel(request: asking.request, requester: me, seat: asking.seat)
-      if isHolderOrKeeper {
-        if queue.remove(me, seat: asking.seat) { announceQueue() }
-      } else {
-        sendRepeated(
-          cancel, to: .everyone, gaps: Array(timers.releaseRepeats.dropFirst()), token: nil,
-          now: now)
-      }
+      cancel(asking, now: now)
     case .talking(var talking):
       guard talking.tailUntil == nil else { return }
       talking.tailUntil = now + timers.tailLimit
       local = .talking(talking)
       emit(.finishTransmit(talking.token))
     }
+  }
+
+  /// Takes our request back: who would grant it hears that nobody waits.
+  mutating func cancel(_ asking: Asking, now: Instant) {
+    if isHolderOrKeeper {
+      if queue.remove(me, seat: asking.seat) { announceQueue() }
+    } else {
+      sendRepeated(
+        .cancel(request: asking.request, requester: me, seat: asking.seat), to: .everyone,
+        gaps: Array(timers.releaseRepeats.dropFirst()), token: nil, now: now)
+    }
+  }
+
+  /// Nobody hears us, or too few: the press is over.
+  mutating func giveUp(_ asking: Asking, _ reason: UnheardReason, now: Instant) {
+    local = .quiet
+    cancel(asking, now: now)
+    emit(.unheard(reason))
   }
 
   /// The node sent the last frame of the burst's tail.
@@ -80,10 +92,12 @@ extension FloorMachine {
     let target = record?.token.id.holder
     let isReached = target.map { $0 != me && members[$0]?.present == true } == true
     let direct = isReached && (asking.sends == 0 || asking.queuedPlace != nil)
-    let request = FloorRequest(
+    var request = FloorRequest(
       request: asking.request, requester: me, seat: asking.seat, floorClass: asking.floorClass,
       spread: direct ? .direct : .everyone, counter: highestTurn,
       attempt: UInt16(truncatingIfNeeded: asking.sends))
+    if asking.signature == .zero { asking.signature = sign(request) }
+    request.signature = asking.signature
     if let target, request.spread == .direct {
       emit(.send(.request(request), to: .peer(target)))
     } else {
@@ -97,6 +111,14 @@ extension FloorMachine {
     }
     asking.sends += 1
     asking.nextSend = now + repeatGap(asking)
+  }
+
+  /// Our signature under a request, for members who pass it on.
+  private func sign(_ request: FloorRequest) -> Signature64 {
+    guard let signature = Signature64(identity.sign(request.signedBytes(channel: channel))) else {
+      preconditionFailure("an Ed25519 signature of other than 64 bytes")
+    }
+    return signature
   }
 
   /// True when our class may take the floor from the talker of record without its grant.
@@ -122,9 +144,11 @@ extension FloorMachine {
         asking.sends = 1
         asking.nextSend = now
       }
-      if asking.nextSend <= now { send(&asking, now: now) }
       local = .asking(asking)
       if let claim = asking.claim, claim.until <= now { endClaimWindow(now: now) }
+      guard case .asking(var asking) = local, asking.nextSend <= now else { return }
+      send(&asking, now: now)
+      local = .asking(asking)
     case .talking(var talking):
       if let until = talking.fencedUntil, until <= now {
         endOwnBurst(talking, .unheard, now: now)
@@ -147,6 +171,8 @@ extension FloorMachine {
   /// making.
   mutating func startOwnBurst(_ asking: Asking, now: Instant, above turn: UInt64 = 0) {
     guard let turn = newTurn(above: turn) else {
+      var asking = asking
+      asking.readyAbove = turn
       local = .asking(asking)
       return
     }
@@ -168,6 +194,7 @@ extension FloorMachine {
     let previous = record?.token ?? token
     retireRecord(now: now, cut: false)
     exchange.begin(token.id, hangTime: timers.hangTime, now: now)
+    ownTurn = max(ownTurn, token.id.turn)
     record = Record(
       token: token, talking: true, chain: chain, previous: previous, lastHeard: now, since: now,
       limitStart: now, confirmed: true)
@@ -197,7 +224,8 @@ extension FloorMachine {
     over.insert(talking.token.id, at: now)
     // The next grant comes first: it says all that a release says, and whoever waits hears it
     // sooner.
-    if !grantNext(now: now) { keepIdle(now: now) }
+    // A token that was lost has nothing to give.
+    if reason == .lost || !grantNext(now: now) { keepIdle(now: now) }
     sendRepeated(
       .release(token: talking.token, lastFrame: lastFrame), to: .everyone,
       gaps: [timers.releaseRepeats[1], timers.releaseRepeats[2] - timers.releaseRepeats[1]],

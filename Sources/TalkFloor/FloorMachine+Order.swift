@@ -6,6 +6,8 @@ import TalkWire
 extension FloorMachine {
   /// The highest jump of turns that is believed (floor.md, "Token and order").
   static let turnJumpLimit: UInt64 = 1 << 20
+  /// The highest first turn that somebody new believes at once.
+  static let firstTurnLimit: UInt64 = 1 << 24
 
   /// How a token stands against the token of record.
   enum Verdict {
@@ -21,14 +23,15 @@ extension FloorMachine {
 
   /// Whether token `next` takes the place of the token of record, and why.
   func judge(_ next: Token, talking: Bool, chain: [Grant], now: Instant) -> Verdict {
-    guard over.overSince(next.id) == nil else { return .refused }
+    // A keeper's idle token is over as a burst, and still says who keeps.
+    guard !talking || over.overSince(next.id) == nil else { return .refused }
     if let member = members[next.id.holder] {
       guard !talking || member.may(next.floorClass) else { return .refused }
     } else {
       guard next.id.holder == me else { return .refused }
     }
+    guard next.id.turn <= highestTurn + jumpLimit else { return .refused }
     guard let record else { return .newer }
-    guard next.id.turn <= highestTurn + Self.turnJumpLimit else { return .refused }
     if descends(next, from: record.token, through: chain) { return .succeeds }
     guard isLive(record, now: now) else {
       if talking, next.floorClass.preempts { return .newer }
@@ -163,6 +166,9 @@ extension FloorMachine {
     record = current
     emit(.talkerDone(current.token, lastFrame: .max))
     tellForwardedOfLapse()
+    if !current.confirmed, current.chain.last?.from.id.holder == me {
+      reclaimAt = now + timers.reclaim
+    }
     guard case .asking(var asking) = local else { return }
     // Successors claim in the order of the queue, so that one of them speaks, not all.
     let place = asking.queuedPlace ?? 0
@@ -171,6 +177,32 @@ extension FloorMachine {
     asking.nextSend = now + timers.successorStep * place
     asking.claim = nil
     local = .asking(asking)
+  }
+
+  /// True when a turn may be: no more than the limit above all that we know. One that is further
+  /// off is believed in steps, one for each frame's time: a member who was told a lie that we were
+  /// not talks on far above us and is heard from its next frame on, and yet no lie uses up turns
+  /// faster than that.
+  mutating func believes(_ turn: UInt64, now: Instant) -> Bool {
+    guard turn > highestTurn + jumpLimit else { return true }
+    if let lastJump, now - lastJump < timers.jumpStep { return false }
+    lastJump = now
+    noteTurn(highestTurn + jumpLimit)
+    return false
+  }
+
+  /// How far above all that we know a turn may be: a newcomer, who knows none, believes what a
+  /// channel has used in years.
+  private var jumpLimit: UInt64 { record == nil ? Self.firstTurnLimit : Self.turnJumpLimit }
+
+  /// The token under which we use a grant: its own, or one above our earlier turns, granted to
+  /// ourselves, when the granter did not know of those (S7). Nil while the disk has no such turn.
+  func risen(_ token: Token, _ chain: [Grant], request: UInt64) -> (Token, [Grant])? {
+    guard token.id.turn <= ownTurn else { return (token, chain) }
+    var risen = token
+    risen.id.turn = highestTurn + 1
+    guard risen.id.turn <= reserved else { return nil }
+    return (risen, extend(chain, from: token, to: risen, request: request))
   }
 
   // MARK: The talk limit and the exchange
@@ -204,12 +236,16 @@ extension FloorMachine {
   mutating func talkEnds(_ record: Record, now: Instant) {
     exchange.end(now: now)
     let id = record.token.id
+    if record.confirmed, let grant = record.chain.last, grant.to.id == id {
+      spent.note(grant.request, of: id.holder, seat: id.seat)
+    }
     lastTalk = (id.holder, id.seat, record.limitStart, now)
   }
 
   /// Raises the highest turn seen, and the reserve on disk with it.
   mutating func noteTurn(_ turn: UInt64) {
     highestTurn = max(highestTurn, turn)
+    highestHeard = max(highestHeard, turn)
     reserveAhead()
   }
 
@@ -225,10 +261,27 @@ extension FloorMachine {
     let next = max(highestTurn, turn) + 1
     guard next <= Token.turnLimit, turn <= highestTurn + Self.turnJumpLimit else { return nil }
     guard next <= reserved else {
-      noteTurn(next - 1)
+      highestTurn = next - 1
+      reserveAhead()
+      lacksTurn = true
       return nil
     }
     return next
+  }
+
+  /// Asks again for a reserve that failed, and does what waited for one.
+  mutating func wakeReserve(now: Instant) {
+    if let retry = reserveRetry, retry <= now {
+      reserveRetry = nil
+      reserveAhead()
+    }
+    guard lacksTurn, highestTurn < reserved else { return }
+    lacksTurn = false
+    if case .asking(let asking) = local, let above = asking.readyAbove {
+      startOwnBurst(asking, now: now, above: above)
+    } else if let record, isHolderOrKeeper, !record.talking {
+      _ = grantNext(now: now)
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 package import TalkCore
+import TalkCrypto
 package import TalkWire
 
 /// What others say: voice, state, requests.
@@ -9,7 +10,9 @@ extension FloorMachine {
     turn: UInt64, seat: UInt16, floorClass: FloorClass, from sender: PeerID, now: Instant
   ) -> Token? {
     fenceIfStalled(now: now)
-    lapseIfDue(now: now)
+    // Late voice of the talker of record resumes it; there is no lapse to be told.
+    let isOfRecord = record.map { $0.token.id.turn == turn && $0.token.id.holder == sender } == true
+    if !isOfRecord { lapseIfDue(now: now) }
     let token = Token(
       id: TokenID(turn: turn, holder: sender, seat: seat), floorClass: floorClass)
     return hearsTalker(token, chain: [], now: now) ? token : nil
@@ -27,7 +30,7 @@ extension FloorMachine {
       confirm(now: now)
       return true
     }
-    guard !evadesLimit(token.id, now: now) else { return false }
+    guard !evadesLimit(token.id, now: now), believes(token.id.turn, now: now) else { return false }
     let verdict = judge(token, talking: true, chain: chain, now: now)
     if verdict != .refused {
       adopt(
@@ -35,16 +38,29 @@ extension FloorMachine {
       return true
     }
     if case .talking(let talking) = local, over.overSince(token.id) == nil,
-      members[token.id.holder]?.may(token.floorClass) == true,
-      token.id.turn <= highestTurn + Self.turnJumpLimit, outranks(token, talking.token)
+      members[token.id.holder]?.may(token.floorClass) == true
     {
-      // Two holders hear each other and this one is ahead: we stop within this frame.
-      adopt(token, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
-      emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
-      return true
+      return meetRival(token, talking, now: now)
     }
     objectIfStale(token, now: now)
     return false
+  }
+
+  /// Two holders hear each other: true when the other one is ahead, and we have stopped.
+  private mutating func meetRival(_ rival: Token, _ talking: Talking, now: Instant) -> Bool {
+    guard outranks(rival, talking.token) else {
+      // We stay by our class; whoever took our turn for over must see a higher one to believe it.
+      if isAhead(rival.id, of: talking.token.id) {
+        renumber(talking, above: rival.id.turn, now: now)
+      } else {
+        objectIfStale(rival, now: now)
+      }
+      return false
+    }
+    // We stop within this frame.
+    adopt(rival, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
+    emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
+    return true
   }
 
   /// The talker of record was heard at first hand: its lease starts again, and a lapsed token that
@@ -81,7 +97,7 @@ extension FloorMachine {
       .send(
         .stale(
           token: token, idle: !isLive(record, now: now),
-          age: age(of: overSince ?? record.lastHeard, now: now), highestTurn: highestTurn),
+          age: age(of: overSince ?? record.lastHeard, now: now), highestTurn: highestHeard),
         to: .peer(token.id.holder)))
   }
 
@@ -154,6 +170,7 @@ extension FloorMachine {
       record!.lastHeard = now
       return
     }
+    guard believes(token.id.turn, now: now) else { return }
     let verdict = judge(token, talking: false, chain: chain, now: now)
     guard verdict != .refused else { return }
     adopt(token, talking: false, chain: chain, firstHand: true, verdict: verdict, now: now)
@@ -186,9 +203,10 @@ extension FloorMachine {
 
   private mutating func receiveRelease(_ token: Token, lastFrame: UInt32, now: Instant) {
     guard record?.token.id == token.id else {
-      if record == nil {
-        adopt(
-          token, talking: false, chain: [], firstHand: true, verdict: .newer, now: now)
+      // Its burst passed us by; its holder is keeper all the same.
+      let verdict = judge(token, talking: false, chain: [], now: now)
+      if verdict != .refused {
+        adopt(token, talking: false, chain: [], firstHand: true, verdict: verdict, now: now)
       }
       over.insert(token.id, at: now)
       return
@@ -274,24 +292,30 @@ extension FloorMachine {
 
   private mutating func receiveCancel(_ request: UInt64, _ requester: PeerID, seat: UInt16) {
     forwards.removeAll { $0.request == request && $0.requester == requester }
-    guard isHolderOrKeeper, let place = queue.place(of: requester, seat: seat),
+    spent.note(request, of: requester, seat: seat)
+    guard let place = queue.place(of: requester, seat: seat),
       queue.entries[place].request == request
     else { return }
     _ = queue.remove(requester, seat: seat)
-    announceQueue()
+    if isHolderOrKeeper { announceQueue() }
   }
 
   // MARK: Requests and grants
 
   private mutating func receive(_ request: FloorRequest, from sender: PeerID, now: Instant) {
-    guard request.spread == .forwarded || request.requester == sender, request.requester != me,
-      members[request.requester] != nil,
-      request.counter <= highestTurn + Self.turnJumpLimit
+    guard request.requester != me, let member = members[request.requester],
+      request.requester == sender
+        || request.spread == .forwarded && isSigned(request, by: member.signingKey)
     else {
       refusedMessages += 1
       return
     }
+    var request = request
+    request.counter = min(request.counter, highestTurn + Self.turnJumpLimit)
     if isHolderOrKeeper {
+      guard !spent.contains(request.request, of: request.requester, seat: request.seat) else {
+        return
+      }
       giveWay(to: request, now: now)
       answerAsHolder(request, from: sender, now: now)
     } else if let record, let grant = record.chain.last, grant.request == request.request,
@@ -300,10 +324,21 @@ extension FloorMachine {
       // Its grant was lost on the way: the same once more, whoever gave it.
       emit(
         .send(.grant(chain: record.chain, queue: queue.entries), to: .peer(request.requester)))
-    } else {
+    } else if !spent.contains(request.request, of: request.requester, seat: request.seat) {
       giveWay(to: request, now: now)
       answerAsMember(request, now: now)
     }
+  }
+
+  /// True when the asker itself has signed a request that another member passes on.
+  private func isSigned(_ request: FloorRequest, by key: Key32) -> Bool {
+    Ed25519.verify(
+      request.signature.bytes, of: request.signedBytes(channel: channel), by: key)
+  }
+
+  /// A grant that was used answers no request any more.
+  private mutating func noteSpent(_ grant: Grant) {
+    spent.note(grant.request, of: grant.to.id.holder, seat: grant.to.id.seat)
   }
 
   private mutating func receiveGrant(
@@ -314,9 +349,22 @@ extension FloorMachine {
       refusedMessages += 1
       return
     }
+    guard believes(newest.to.id.turn, now: now) else { return }
     passOnGrant(chain, entries, newest, from: sender)
     guard record?.token.id != newest.to.id else {
       takeQueue(entries, of: newest.to, now: now)
+      return
+    }
+    for grant in chain.dropLast() { noteSpent(grant) }
+    if newest.to.id.holder == me { noteTurn(newest.to.id.turn) }
+    if case .talking(let talking) = local, talking.request == newest.request,
+      newest.to.id.holder == me, newest.to.id.seat == talking.token.id.seat,
+      newest.to.floorClass == talking.token.floorClass,
+      newest.to.id.turn > talking.token.id.turn
+    {
+      // Two keepers who can't hear each other have granted one request: we go on under the later
+      // token, for some wait for that one.
+      renumber(talking, to: newest.to, now: now)
       return
     }
     let kept = newest.request == 0
@@ -332,11 +380,12 @@ extension FloorMachine {
     if case .asking(let asking) = local, asking.request == newest.request,
       asking.seat == newest.to.id.seat
     {
-      beginTalking(newest.to, chain: chain, request: asking.request, now: now)
+      guard let (token, chain) = risen(newest.to, chain, request: asking.request) else { return }
+      beginTalking(token, chain: chain, request: asking.request, now: now)
       queue.replace(with: entries, now: now)
       emit(
         .send(
-          .taken(token: newest.to, talking: true, chain: chain, queue: queue.entries),
+          .taken(token: token, talking: true, chain: chain, queue: queue.entries),
           to: .everyone))
     } else {
       takeUnwantedGrant(newest.to, chain: chain, entries, now: now)

@@ -48,11 +48,14 @@ package struct FloorMachine {
     var floorClass: FloorClass
     var pressed: Instant
     var nextSend: Instant
+    var signature = Signature64.zero
     var sends = 0
     var queuedPlace: Int?
     /// When the place is doubted again, unless the queue tells it anew.
     var placeUntil: Instant?
     var claim: Claim?
+    /// Set once the floor is ours to take, but for a turn that the disk has: what it must be above.
+    var readyAbove: UInt64?
   }
 
   /// Our own burst.
@@ -104,15 +107,32 @@ package struct FloorMachine {
   var over = RecentTokens()
   var queue = FloorQueue()
   var local = Local.quiet
+  /// No turn of ours may be at or below this: seen, or perhaps used before the last restart.
   var highestTurn: UInt64
+  /// The highest turn that was named since the start: what we answer. A restart must not drive the
+  /// turns of all others up.
+  var highestHeard: UInt64 = 0
+  /// The highest turn that we have talked under, in earlier runs too for all we know (S7).
+  var ownTurn: UInt64
+  /// When a turn too high to be believed last raised ours.
+  var lastJump: Instant?
   var reserved: UInt64
   var reserveAsked: UInt64
+  /// When a reserve that failed is asked for again, and how long it is waited for after the next
+  /// failure.
+  var reserveRetry: Instant?
+  var reservePatience: Duration
+  /// True when a grant or a burst of ours waits for a turn that the disk has.
+  var lacksTurn = false
   var nextRequest: UInt64
   var repeats: [Repeat] = []
   var forwards: [Forward] = []
+  var spent = SpentRequests()
   /// Waiting talkers whose requests came by other members; no more than wait.
   var routes: [(peer: PeerID, seat: UInt16)] = []
   var nextHeartbeat: Instant?
+  /// When we take back a floor that we granted and nobody used.
+  var reclaimAt: Instant?
   var idleInterval: Duration
   let started: Instant
   var lastStep: Instant
@@ -148,10 +168,12 @@ package struct FloorMachine {
     self.timers = timers
     self.strict = strict
     highestTurn = reservedTurn
+    ownTurn = reservedTurn
     reserved = reservedTurn
     reserveAsked = reservedTurn
     nextRequest = firstRequest
     idleInterval = timers.idleHeartbeat
+    reservePatience = timers.reserveRetry
     started = now
     lastStep = now
     reserveAhead()
@@ -161,6 +183,7 @@ package struct FloorMachine {
   package mutating func becomeFirstKeeper(now: Instant) {
     precondition(record == nil, "first keeper of a channel that has a token")
     highestTurn += 1
+    highestHeard = highestTurn
     let token = Token(
       id: TokenID(turn: highestTurn, holder: me, seat: 0), floorClass: .normal)
     record = Record(
@@ -196,7 +219,7 @@ package struct FloorMachine {
     if present {
       tellState(to: peer)
     } else {
-      if isHolderOrKeeper, queue.removeAll(of: peer) { announceQueue() }
+      if queue.removeAll(of: peer), isHolderOrKeeper { announceQueue() }
       stopIfNobodyHears(now: now)
     }
   }
@@ -212,15 +235,26 @@ package struct FloorMachine {
   var hasQuorum: Bool { !strict || 2 * (presentCount + 1) > members.count + 1 }
 
   /// The persisted reserve of turns went up.
-  package mutating func turnsReserved(through turn: UInt64) { reserved = max(reserved, turn) }
+  package mutating func turnsReserved(through turn: UInt64) {
+    reserved = max(reserved, turn)
+    reserveRetry = nil
+    reservePatience = timers.reserveRetry
+  }
 
-  /// The reserve of turns could not be persisted: it is asked for again with the next turn.
-  package mutating func reserveFailed() { reserveAsked = reserved }
+  /// The reserve of turns could not be persisted: it is asked for again with the next turn, and
+  /// now and then before.
+  package mutating func reserveFailed() {
+    reserveAsked = reserved
+    reserveRetry = lastStep + reservePatience
+    reservePatience = min(reservePatience * 2, timers.reserveRetryLimit)
+  }
 
-  /// The loop ran late: leases go on by the lateness instead of declaring others dead.
+  /// The loop ran late: leases go on by the lateness instead of declaring others dead, but never
+  /// beyond what was last read: packets that came meanwhile were drained before this is told, and
+  /// who sent none of them is not alive for our having slept.
   package mutating func loopWasLate(by lateness: Duration) {
-    guard record != nil, record!.token.id.holder != me else { return }
-    record!.lastHeard += lateness
+    guard let current = record, current.token.id.holder != me else { return }
+    record!.lastHeard = max(current.lastHeard, min(lastStep, current.lastHeard + lateness))
   }
 
   // MARK: Time
@@ -231,6 +265,9 @@ package struct FloorMachine {
     func consider(_ instant: Instant?) { earliest = .earliest(earliest, instant) }
     for item in repeats { consider(item.next) }
     for forward in forwards { consider(forward.until) }
+    consider(reserveRetry)
+    consider(reclaimAt)
+    if lacksTurn, highestTurn < reserved { consider(lastStep) }
     if let record, record.talking, !record.lapsed, record.token.id.holder != me {
       consider(record.lastHeard + timers.lease)
       consider(record.limitStart + timers.talkLimit + timers.limitGrace)
@@ -257,6 +294,8 @@ package struct FloorMachine {
     lapseIfDue(now: now)
     wakeRepeats(now: now)
     wakeForwards(now: now)
+    wakeReserve(now: now)
+    wakeReclaim(now: now)
     wakeLocal(now: now)
     wakeHeartbeat(now: now)
   }

@@ -44,6 +44,16 @@ package struct FloorTimers: Hashable, Sendable {
   /// For so long after it began to wait an outsider gives way to the members of the exchange; a
   /// pause of this length ends an exchange.
   package var hangTime = Duration.seconds(2)
+  /// Between two steps towards a turn that is too high to be believed at once.
+  package var jumpStep = Duration.milliseconds(20)
+  /// How long after its lease a granter keeps a floor again that its new holder never used: longer
+  /// than any way there and back.
+  package var reclaim = Duration.seconds(1)
+  /// After this a reserve of turns that did not reach the disk is asked for again; doubles up to
+  /// `reserveRetryLimit`.
+  package var reserveRetry = Duration.seconds(1)
+  /// The longest wait between two tries to reserve turns.
+  package var reserveRetryLimit = Duration.seconds(60)
   /// How fresh "I hear you" must be for a keeper to grant itself at once.
   package var hearsUsMemory = Duration.milliseconds(1_200)
   /// Between two objections to the same stale talker.

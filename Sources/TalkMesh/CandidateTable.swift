@@ -158,6 +158,9 @@ package struct CandidateTable: Sendable {
     return dial(best, now: now)
   }
 
+  /// Whether `endpoint` is in the subnet of one of our links, containers' apart.
+  package func isOnLink(_ endpoint: Endpoint) -> Bool { rank(endpoint) == .onLink }
+
   private func order(_ index: Int) -> (CandidateRank, CandidateSource) {
     (candidates[at: index].rank, candidates[at: index].source)
   }

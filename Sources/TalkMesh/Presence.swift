@@ -84,6 +84,14 @@ package struct Presence: Sendable {
     deadline = Instant.earliest(deadline, now)
   }
 
+  /// The link that led to `peer` is gone: it is away at once, until something comes from it.
+  package mutating func linkLost(to peer: PeerID, now: Instant) {
+    guard let index = peers.index(of: peer) else { return }
+    peers[at: index].heardMe = nil
+    become(false, at: index, now: now)
+    deadline = Instant.earliest(deadline, now)
+  }
+
   /// Something authenticated came from `peer`. Allocates nothing.
   package mutating func heard(_ peer: PeerID, now: Instant) {
     guard let index = peers.index(of: peer) else { return }
@@ -120,8 +128,10 @@ package struct Presence: Sendable {
   }
 
   /// The loop ran late by `lateness`: nobody is blamed for what we did not read in that time.
-  package mutating func excuse(_ lateness: Duration) {
-    for index in peers.indices { peers[at: index].lastHeard += lateness }
+  package mutating func excuse(_ lateness: Duration, now: Instant) {
+    for index in peers.indices {
+      peers[at: index].lastHeard = min(now, peers[at: index].lastHeard + lateness)
+    }
   }
 
   // MARK: Sending

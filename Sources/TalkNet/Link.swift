@@ -92,14 +92,8 @@ package struct Link: Hashable, Sendable {
     name = unsafe withUnsafeBytes(of: row.name) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
-    let isLoopback = row.flags & UInt32(TALK_LOOPBACK) != 0
-    if isLoopback {
-      kind = .loopback
-    } else if row.flags & UInt32(TALK_BRIDGED) != 0 {
-      kind = .bridge
-    } else {
-      kind = row.flags & UInt32(TALK_POINT_TO_POINT) != 0 ? .tunnel : .usual
-    }
+    kind = Kind(flags: row.flags)
+    let isLoopback = kind == .loopback
     // The loopback interface has no such flag and carries IPv4 multicast all the same.
     isMulticast = isLoopback || row.flags & UInt32(TALK_MULTICAST) != 0
     isBroadcast = row.flags & UInt32(TALK_BROADCAST) != 0

@@ -6,7 +6,8 @@ import CLinux
 package final class NetworkWatch {
   /// How long nothing may change before it is told.
   package static let rest = Duration.milliseconds(250)
-  /// The longest that a change is held back while others follow.
+  /// The longest that a change is held back while others follow; a link that is gone is told after
+  /// `rest` whatever follows, for somebody may be speaking into it.
   package static let patience = Duration.seconds(2)
 
   private let netlink: Descriptor
@@ -33,7 +34,14 @@ package final class NetworkWatch {
     let now = BootClock.now()
     let first = firstChange ?? now
     firstChange = first
-    timer?.arm(after: min(Self.rest, max(.zero, first + Self.patience - now)))
+    let latest = first + (hasLostLink ? Self.rest : Self.patience)
+    timer?.arm(after: min(Self.rest, max(.zero, latest - now)))
+  }
+
+  /// True when a link that carried datagrams no longer does: unplugged, switched off or removed.
+  private var hasLostLink: Bool {
+    let present = Link.current().map(\.index)
+    return links.contains { !present.contains($0.index) }
   }
 
   private func settle() {

@@ -64,7 +64,7 @@ package struct UDPCounters: Hashable, Sendable {
     switch port {
     case .fixed(let number):
       guard let mark = try Self.claim(number, for: descriptor, isIPv4Only) else {
-        throw .portTaken(number)
+        throw .portTaken(number, owner: PortOwner.find(number))
       }
       (self.mark, self.port) = (mark, number)
     case .automatic(let range):

@@ -20,7 +20,7 @@ import TalkWire
   private var first: Playout
   /// The one that waits for the first one's end.
   private var second: Playout
-  private let tones = TonePlayer()
+  private let tones: TonePlayer
   /// The burst that frames are taken for.
   private(set) var burst: Burst?
   /// The level of the last rendered quantum.
@@ -28,10 +28,11 @@ import TalkWire
   /// True while our own burst leaves: nothing of others is rendered then.
   var isMuted = false
 
-  /// Takes the memory of both playouts and the tones.
-  init() throws(VoiceError) {
-    first = try Playout()
-    second = try Playout()
+  /// Takes the memory of both playouts and the tones, which are `toneGain` times as loud as usual.
+  init(_ coding: VoiceCoding, toneGain: Double) throws(VoiceError) {
+    tones = TonePlayer(gain: toneGain)
+    first = try Playout(coding)
+    second = try Playout(coding)
   }
 
   /// The playout that has the burst of `token`.

@@ -19,12 +19,18 @@ extension Node {
       counters.droppedHellos += 1
       return
     }
-    guard let channel = channels[opened.channel], opened.body.bootInstance != configuration.boot,
+    guard opened.body.bootInstance != configuration.boot else {
+      counters.ownHellos += 1
+      return
+    }
+    guard let channel = channels[opened.channel],
       channel.helloWindow.isNew(opened.body, now: step.now)
     else {
       counters.droppedHellos += 1
       return
     }
+    counters.heardHellos += 1
+    counters.lastHello = step.now
     var source = endpoint
     source.port = opened.body.port
     // What the table refuses needs no answer: it is full, or the address is no peer's.
@@ -65,9 +71,26 @@ extension Node {
     wakeDiscovery(step)
   }
 
-  /// The links of the machine changed: everything is announced anew.
+  /// A fixed endpoint is none any more: its name stands for another one now.
+  package func removeStaticPeer(_ endpoint: Endpoint, _ step: Step) {
+    staticPeers.removeAll { $0 == endpoint }
+    for channel in channels.values {
+      candidates.withdraw(endpoint, of: channel.id, from: .staticPeer)
+    }
+  }
+
+  /// The links of the machine changed: everything is announced anew. Peers on a link that is gone
+  /// are away at once, and whoever speaks into it learns that nobody hears.
   package func linksChanged(_ links: [LinkAddress], _ step: Step) {
+    let near = channels.values.flatMap { channel in
+      channel.peers.indices.map { (channel, channel.peers.entry(at: $0)) }
+        .filter { candidates.isOnLink($0.1.value.endpoint) }
+    }
     candidates.setLinks(links, ownPort: configuration.port, now: step.now)
+    for (channel, peer) in near where !candidates.isOnLink(peer.value.endpoint) {
+      channel.presence.linkLost(to: peer.key, now: step.now)
+      followPresence(channel, step)
+    }
     for channel in channels.values { channel.helloSchedule.restart(now: step.now) }
     serviceSchedule.restart(now: step.now)
     wakeDiscovery(step)
@@ -117,6 +140,17 @@ extension Node {
     }
     unsafe step.slab[range].copyBytes(from: bytes)
     step.hello(range)
+    for endpoint in alsoByUnicast(channel) { step.send(range, to: endpoint) }
+  }
+
+  /// Two members at a time get the HELLO by unicast too: where multicast dies or a router is
+  /// between us, what it says of others still goes round (mesh.md, peer exchange).
+  private func alsoByUnicast(_ channel: Channel) -> [Endpoint] {
+    let present = channel.peers.indices.map(channel.peers.entry(at:)).filter {
+      channel.away[$0.key] == nil
+    }.map(\.value.endpoint)
+    let first = Int(truncatingIfNeeded: 2 * helloCounter) % max(1, present.count)
+    return Array((present[first...] + present[..<first]).prefix(2))
   }
 
   private func publish(_ step: Step) {

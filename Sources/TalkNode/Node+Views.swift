@@ -24,12 +24,19 @@ package struct MemberView: Hashable, Sendable {
   package var lossFrom: Double?
   /// Its person wants to hear nothing.
   package var isDeaf: Bool
+  /// Where it is reached; nil without a session.
+  package var endpoint: Endpoint?
+  /// For how long nothing of it has come; nil when nothing ever did.
+  package var silentFor: Duration?
 }
 
 /// Looking at the node.
 extension Node {
   /// What people call us.
   package var nickname: String { configuration.nickname }
+
+  /// How many HELLOs were sealed since the start.
+  package var sentHellos: Int { Int(clamping: helloCounter) }
 
   /// The name of a channel; empty when there is none.
   package func name(of id: ChannelID) -> String { channels[id]?.name ?? "" }
@@ -43,6 +50,22 @@ extension Node {
   /// How a member calls itself, ourselves included.
   package func nickname(of peer: PeerID, on id: ChannelID) -> String {
     peer == me ? nickname : channels[id]?.nickname(peer) ?? peer.short
+  }
+
+  /// The names of a channel's members as they last told them, in the order of their ids.
+  package func rememberedNames(of id: ChannelID) -> [(peer: PeerID, name: String)] {
+    guard let channel = channels[id] else { return [] }
+    return channel.nicknames.indices.map(channel.nicknames.entry(at:)).filter {
+      channel.roster.isMember($0.key)
+    }.map { (peer: $0.key, name: $0.value) }
+  }
+
+  /// What a member called itself in an earlier run.
+  package func remember(_ name: String, of peer: PeerID, on id: ChannelID) {
+    guard let channel = channels[id], channel.roster.isMember(peer),
+      !channel.nicknames.isFull
+    else { return }
+    channel.nicknames[peer] = name
   }
 
   /// True while frames of our voice leave.
@@ -67,7 +90,9 @@ extension Node {
         id: member.id, nickname: channel.nickname(member.id),
         isPresent: view?.isPresent ?? false, hearsMe: view?.hearsMe ?? false,
         iHear: view?.iHear ?? false, roundTrip: view?.roundTrip, lossTo: view?.lossTo,
-        lossFrom: view?.lossFrom, isDeaf: view?.isDeaf ?? false)
+        lossFrom: view?.lossFrom, isDeaf: view?.isDeaf ?? false,
+        endpoint: channel.peers[member.id]?.endpoint,
+        silentFor: view.map { now - $0.lastHeard })
     }
   }
 }

@@ -31,11 +31,16 @@ package final class Node {
     package var sendsHellos: Bool
     /// Where secrets are kept.
     package var memory: Secret.Memory
+    /// How many times as loud as usual tones are; 0 is silence.
+    package var toneGain = 1.0
+    /// What voice frames hold: Opus, but in simulations.
+    package var coding: VoiceCoding
 
     /// Makes a configuration of its parts.
     package init(
       nickname: String, boot: UInt64, startCount: UInt32, seed: UInt64, port: UInt16,
-      sendsHellos: Bool = true, memory: Secret.Memory = .guarded
+      sendsHellos: Bool = true, memory: Secret.Memory = .guarded,
+      coding: VoiceCoding = .opus
     ) {
       self.nickname = nickname
       self.boot = boot
@@ -44,6 +49,7 @@ package final class Node {
       self.port = port
       self.sendsHellos = sendsHellos
       self.memory = memory
+      self.coding = coding
     }
   }
 
@@ -83,6 +89,8 @@ package final class Node {
   package var hasMicrophone = true
   /// True when there is something to play on: without it we hear nobody, and say so.
   package var hasSpeaker = true
+  /// What happens without a sound. Came and left are off unless wanted (surface.md, "Tones").
+  package var silentTones: [ToneEvent] = [.came, .left]
   /// True while discovery over mDNS is wanted.
   package var announces = true
   /// What was dropped, by reason.
@@ -105,8 +113,8 @@ package final class Node {
     serviceSchedule = ServiceRecordSchedule(now: now)
     nextRequestBase = UInt64(configuration.startCount) << 32
     do {
-      uplink = try Uplink()
-      downlink = try Downlink()
+      uplink = try Uplink(configuration.coding)
+      downlink = try Downlink(configuration.coding, toneGain: configuration.toneGain)
     } catch {
       throw .codec(error)
     }
@@ -177,7 +185,7 @@ package final class Node {
     guard lateness < Self.longAbsence else { return wakeUp(step) }
     for channel in channels.values {
       channel.floor.loopWasLate(by: lateness)
-      channel.presence.excuse(lateness)
+      channel.presence.excuse(lateness, now: step.now)
     }
   }
 
@@ -208,6 +216,12 @@ package struct NodeCounters: Hashable, Sendable {
   package var refusedVoice = 0
   /// HELLOs of strangers, or old ones.
   package var droppedHellos = 0
+  /// Copies of our own HELLOs that came back.
+  package var ownHellos = 0
+  /// New HELLOs of members.
+  package var heardHellos = 0
+  /// When the latest of those came.
+  package var lastHello: Instant?
   /// Bodies that could not be sealed: no room in the slab, or keys at their end.
   package var unsealed = 0
   /// HELLOs that could not be sent: no room in the slab, or no entropy.

@@ -44,8 +44,8 @@ import TalkWire
   private(set) var level = SoundLevel.silence
 
   /// Takes the memory of the encoder and the backlog.
-  init() throws(VoiceError) {
-    encoder = try VoiceEncoder()
+  init(_ coding: VoiceCoding) throws(VoiceError) {
+    encoder = try VoiceEncoder(coding)
     unsafe pcm = .allocate(capacity: Self.frameLength.samples)
     unsafe pcm.initialize(repeating: 0)
     unsafe store = .allocate(

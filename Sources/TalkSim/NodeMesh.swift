@@ -2,6 +2,7 @@ package import TalkCore
 import TalkCrypto
 package import TalkMesh
 package import TalkNode
+package import TalkVoice
 
 /// Whole nodes on a simulated network and clock: the shipped machines, sessions and codec included,
 /// with virtual microphones and loudspeakers. One seed repeats a run bit for bit.
@@ -27,6 +28,8 @@ package final class NodeMesh {
     /// What its microphone hears: a function of the number of the sample.
     package var microphone: (Int) -> Int16 = { _ in 0 }
     fileprivate var spoken = 0
+    /// When the wake that counts is scheduled.
+    fileprivate var armed = Instant.distantFuture
     fileprivate var alive = true
 
     init(node: Node, entropy: SeededGenerator) {
@@ -39,10 +42,13 @@ package final class NodeMesh {
     case datagram([UInt8], from: Int, to: Int)
     case reserved(node: Int, ChannelID, UInt64)
     case sound
+    case wake(node: Int)
   }
 
   /// How the network treats datagrams; may be changed between `run` calls.
   package var links: LinkModel
+  /// False where multicast dies: a HELLO to all then reaches nobody.
+  package var carriesHellos = true
   /// The hosts.
   package private(set) var hosts: [Host] = []
   /// The time.
@@ -53,12 +59,19 @@ package final class NodeMesh {
   package private(set) var datagrams = 0
   private var generator: SeededGenerator
   private var heap = EventHeap<Event>()
-  /// What a device moves at a time: 10 ms.
-  private static let quantum = 480
+  /// What a device moves at a time: 10 ms, or 20 where frames are marked.
+  private let quantum: Int
+  /// False for long runs whose sound nobody looks at: then one sample of each quantum is kept.
+  package var keepsSound = true
+  private var buffer: [Int16]
 
   /// `count` nodes without channels.
-  package init(count: Int, seed: UInt64, links: LinkModel = LinkModel()) throws(NodeStartError) {
+  package init(
+    count: Int, seed: UInt64, links: LinkModel = LinkModel(), coding: VoiceCoding = .opus
+  ) throws(NodeStartError) {
     self.links = links
+    quantum = coding == .marked ? 960 : 480
+    buffer = [Int16](repeating: 0, count: quantum)
     generator = SeededGenerator(seed: seed)
     for index in 0..<count {
       let identity = Identity.forSimulation(
@@ -67,7 +80,8 @@ package final class NodeMesh {
         identity: identity,
         configuration: Node.Configuration(
           nickname: "node\(index)", boot: generator.next(), startCount: 1,
-          seed: generator.next(), port: 41_717, memory: .ordinary),
+          seed: generator.next(), port: 41_717, memory: .ordinary,
+          coding: coding),
         channels: [], current: nil, now: now)
       hosts.append(Host(node: node, entropy: SeededGenerator(seed: generator.next())))
     }
@@ -77,6 +91,14 @@ package final class NodeMesh {
   /// Where a host is.
   package static func endpoint(of index: Int) -> Endpoint {
     Endpoint(ipv4: 0x0a4d_0000 + UInt32(index) + 1, port: 41_717)
+  }
+
+  /// The host at an address; nil for one that no host has.
+  private static func host(at endpoint: Endpoint) -> Int? {
+    guard let address = endpoint.ipv4, address > 0x0a4d_0000, endpoint.port == 41_717 else {
+      return nil
+    }
+    return Int(address - 0x0a4d_0001)
   }
 
   /// Lets a host's node take one input.
@@ -117,20 +139,29 @@ package final class NodeMesh {
   /// Runs for `length` of virtual time.
   package func run(for length: Duration) {
     let end = now + length
-    while true {
-      var next = heap.nextTime ?? end
-      for host in hosts where host.alive {
-        if let deadline = host.node.deadline { next = min(next, max(deadline, now)) }
-      }
-      guard next < end else { break }
+    for index in hosts.indices where hosts[index].alive { arm(index) }
+    while let next = heap.nextTime, next < end {
       now = max(now, next)
       while let (_, event) = heap.pop(until: now) { handle(event) }
-      for index in hosts.indices where hosts[index].alive {
-        guard let deadline = hosts[index].node.deadline, deadline <= now else { continue }
-        input(index) { $0.wake($1) }
-      }
     }
     now = end
+  }
+
+  /// Schedules the wake that a node wants, if it is earlier than the one that is scheduled.
+  private func arm(_ index: Int) {
+    guard let deadline = hosts[index].node.deadline else { return }
+    let due = max(deadline, now)
+    guard due < hosts[index].armed else { return }
+    hosts[index].armed = due
+    heap.schedule(.wake(node: index), at: due)
+  }
+
+  private func wake(_ index: Int) {
+    guard hosts[index].armed <= now else { return }
+    hosts[index].armed = .distantFuture
+    guard hosts[index].alive else { return }
+    guard let deadline = hosts[index].node.deadline, deadline <= now else { return arm(index) }
+    input(index) { $0.wake($1) }
   }
 
   private func handle(_ event: Event) {
@@ -143,8 +174,9 @@ package final class NodeMesh {
       }
     case .reserved(let index, let channel, let turn):
       input(index) { node, _ in node.turnsReserved(channel, through: turn) }
+    case .wake(let index): wake(index)
     case .sound:
-      heap.schedule(.sound, at: now + .milliseconds(10))
+      heap.schedule(.sound, at: now + .milliseconds(quantum / 48))
       for index in hosts.indices where hosts[index].alive { moveSound(index) }
     }
   }
@@ -152,27 +184,25 @@ package final class NodeMesh {
   private func moveSound(_ index: Int) {
     let host = hosts[index]
     if host.node.wantsCapture {
-      let samples = (0..<Self.quantum).map { host.microphone(host.spoken + $0) }
-      host.spoken += Self.quantum
+      for place in buffer.indices { buffer[place] = host.microphone(host.spoken + place) }
+      host.spoken += quantum
       input(index) { node, step in
-        unsafe samples.withUnsafeBufferPointer { unsafe node.captured($0, step) }
+        unsafe buffer.withUnsafeBufferPointer { unsafe node.captured($0, step) }
       }
     }
     guard host.node.wantsPlayback else { return }
-    var samples = [Int16](repeating: 0, count: Self.quantum)
-    unsafe samples.withUnsafeMutableBufferPointer { unsafe host.node.render(into: $0, now: now) }
-    host.played += samples
+    unsafe buffer.withUnsafeMutableBufferPointer { unsafe host.node.render(into: $0, now: now) }
+    if keepsSound { host.played += buffer } else { host.played.append(buffer[0]) }
   }
 
   private func perform(_ index: Int) {
     let step = hosts[index].step
     for outgoing in step.sends {
       let bytes = unsafe Array(step.slab[outgoing.range])
-      guard let to = hosts.indices.first(where: { Self.endpoint(of: $0) == outgoing.endpoint })
-      else { continue }
+      guard let to = Self.host(at: outgoing.endpoint), to < hosts.count else { continue }
       deliver(bytes, from: index, to: to)
     }
-    for range in step.hellos {
+    for range in step.hellos where carriesHellos {
       let bytes = unsafe Array(step.slab[range])
       for to in hosts.indices where to != index { deliver(bytes, from: index, to: to) }
     }
@@ -186,6 +216,7 @@ package final class NodeMesh {
       }
     }
     step.removeAll()
+    arm(index)
   }
 
   private func deliver(_ bytes: [UInt8], from: Int, to: Int) {

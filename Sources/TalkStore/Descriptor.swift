@@ -64,6 +64,7 @@ extension StoreError {
     case ENOTDIR: .notADirectory(path)
     // A full disk, a used-up quota, and RLIMIT_FSIZE (setrlimit(2)) have the same cure.
     case ENOSPC, EDQUOT, EFBIG: .diskFull(path)
+    case EROFS: .readOnly(path)
     default: .failed(path, call: call, errno: number)
     }
   }

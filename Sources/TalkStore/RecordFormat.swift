@@ -6,6 +6,7 @@ enum RecordKind: UInt8, CaseIterable {
   case channel = 2
   case peers = 3
   case boot = 4
+  case names = 5
 }
 
 /// How a record lies in its file, little-endian: magic "TkRc" 4, kind 1, version 1, zero 2, length

@@ -24,27 +24,78 @@ extension StateDirectory {
     return channels.sorted { ($0.order, $0.id) < ($1.order, $1.id) }
   }
 
-  /// The remembered endpoints that are at most seven days old at `now` (seconds since 1970).
-  package func loadPeers(now: UInt64) throws(StoreError) -> StoredPeers {
-    let peers = try load(.peers, StoredPeers.decode)
-    return StoredPeers(peers?.entries ?? [], now: now)
+  /// The remembered endpoints that are at most seven days old at `now` (seconds since 1970). They
+  /// are a cache: a file that cannot be read is set aside.
+  package func loadPeers(now: UInt64) -> StoredPeers {
+    StoredPeers(loadCache(.peers, StoredPeers.decode)?.entries ?? [], now: now)
+  }
+
+  /// What members call themselves; a cache as the endpoints are.
+  package func loadNames() -> StoredNames {
+    loadCache(.names, StoredNames.decode) ?? StoredNames([])
   }
 
   /// Counts this start and keeps the count on disk before it returns. Call it once, and on a first
-  /// start before the identity is saved. Throws `missing` when an identity is there without a
-  /// count: counting from one again would repeat numbers.
+  /// start before the identity is saved. Where the count is gone it goes on from the clock, and a
+  /// notice says so: counting from one again would repeat numbers. A count that cannot be read is
+  /// refused, for it may have been higher.
   package func countBoot() throws(StoreError) -> UInt64 {
     guard try loadIdentity() != nil else {
       try write(.boot(StoredBoot(count: 1)))
       return 1
     }
     guard let last = try load(.boot, StoredBoot.decode) else {
-      throw .missing(location(of: .boot).path)
+      let resumed = try laterThanEverything()
+      try write(.boot(StoredBoot(count: resumed)))
+      told.add("\(location(of: .boot).path) was gone: starts are counted on from \(resumed)")
+      return resumed
     }
     let (next, over) = last.count.addingReportingOverflow(1)
     guard !over else { throw .damaged(location(of: .boot).path) }
     try write(.boot(StoredBoot(count: next)))
     return next
+  }
+
+  /// Seconds since 1970 by the clock, or by what was last written here if the clock has gone back:
+  /// starts are far fewer than seconds, so this is above every count before it.
+  private func laterThanEverything() throws(StoreError) -> UInt64 {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &now)
+    let folders = [try root.status(path: path), try channels.status(path: path)]
+    let latest = folders.reduce(now.tv_sec) { max($0, $1.st_mtim.tv_sec) }
+    return UInt64(clamping: latest) + 1
+  }
+
+  /// Reads a file that the node can do without: one that cannot be read is moved away.
+  private func loadCache<Record>(
+    _ file: StoreFile, _ decode: (RawSpan) -> Record?
+  ) -> Record? {
+    do throws(StoreError) {
+      return try load(file, decode)
+    } catch {
+      let (folder, name, path) = location(of: file)
+      let moved = setAside(name, in: folder, path: path)
+      let ending = moved.map { "moved to \($0), and begun anew" } ?? "the node goes on without it"
+      told.add("\(path): \(error.fault); \(ending)")
+      return nil
+    }
+  }
+
+  /// Renames a file to NAME.damaged, or NAME.damaged-2 … 9 where that is taken: nothing is
+  /// overwritten. The new name; nil when it stays where it is.
+  private func setAside(_ name: String, in folder: Descriptor, path: String) -> String? {
+    for number in 1...9 {
+      let aside = ".damaged" + (number == 1 ? "" : "-\(number)")
+      guard let isTaken = try? exists(name + aside, in: folder, path: path), !isTaken else {
+        continue
+      }
+      guard unsafe renameat(folder.number, name, folder.number, name + aside) == 0 else {
+        return nil
+      }
+      try? folder.sync(path: path)
+      return name + aside
+    }
+    return nil
   }
 
   /// Reads and checks one record; nil when the file is not there.
@@ -73,5 +124,25 @@ extension StateDirectory {
     }
     guard ids.count <= Self.channelLimit else { throw .tooLarge(path) }
     return ids
+  }
+}
+
+extension StateDirectory {
+  /// What a person should know of what was loaded, a line each; once.
+  package func takeNotices() -> [String] { told.takeAll() }
+}
+
+/// Lines for a person that arose while files were read.
+final class Notices: Sendable {
+  private let lock = Lock()
+  private nonisolated(unsafe) var lines: [String] = []
+
+  func add(_ line: String) { lock.withLock { unsafe lines.append(line) } }
+
+  func takeAll() -> [String] {
+    lock.withLock {
+      defer { unsafe lines = [] }
+      return unsafe lines
+    }
   }
 }

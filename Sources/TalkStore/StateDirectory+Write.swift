@@ -13,11 +13,24 @@ extension StateDirectory {
   /// Removes a channel's file, for good before it returns; no error when it is not there.
   package func remove(_ channel: ChannelID) throws(StoreError) {
     let (folder, name, path) = location(of: .channel(channel))
-    guard unsafe unlinkat(folder.number, name, 0) == 0 || errno == ENOENT else {
-      throw .of(errno, call: "unlink", path: path)
+    if unsafe unlinkat(folder.number, name, 0) != 0 {
+      let reason = errno
+      // A read-only file system says so of a file that is not there, too.
+      guard try exists(name, in: folder, path: path) else { return }
+      throw .of(reason, call: "unlink", path: path)
     }
     vetted.remove(.channel(channel))
     try folder.sync(path: path)
+  }
+
+  /// True when something of that name is in the folder.
+  func exists(
+    _ name: String, in folder: Descriptor, path: String
+  ) throws(StoreError) -> Bool {
+    var info = stat()
+    if unsafe fstatat(folder.number, name, &info, AT_SYMLINK_NOFOLLOW) == 0 { return true }
+    guard errno == ENOENT else { throw .of(errno, call: "fstatat", path: path) }
+    return false
   }
 
   /// A record that is safely in its temporary file, but not yet in its place.
@@ -73,6 +86,7 @@ extension StateDirectory {
     case .channel: _ = try load(file, StoredChannel.decode)
     case .peers: _ = try load(file, StoredPeers.decode)
     case .boot: _ = try load(file, StoredBoot.decode)
+    case .names: _ = try load(file, StoredNames.decode)
     }
   }
 

@@ -15,6 +15,7 @@ import TalkCore
   let channels: Descriptor
   private let lockFile: Descriptor
   let vetted = VettedFiles()
+  let told = Notices()
 
   /// The most channels that a node keeps.
   package static let channelLimit = 64
@@ -98,6 +99,7 @@ import TalkCore
     case .identity: (root, "identity", "\(path)/identity")
     case .peers: (root, "peers", "\(path)/peers")
     case .boot: (root, "boot", "\(path)/boot")
+    case .names: (root, "names", "\(path)/names")
     case .channel(let id):
       (channels, id.description, "\(path)/\(Self.channelsName)/\(id)")
     }

@@ -35,6 +35,8 @@ package enum StoreError: Error, Equatable, Sendable {
   case tooLarge(String)
   /// The disk or the user's share of it is full; the old file is whole.
   case diskFull(String)
+  /// The file system is mounted read-only (EROFS).
+  case readOnly(String)
   /// Another call failed: its name and errno. The old file is whole.
   case failed(String, call: String, errno: Int32)
 
@@ -46,7 +48,7 @@ package enum StoreError: Error, Equatable, Sendable {
       .looseMode(let path, _), .foreignOwner(let path, _), .noPermission(let path),
       .inUse(let path, _), .missing(let path), .empty(let path), .zeroed(let path),
       .truncated(let path), .damaged(let path), .notOurs(let path), .newerVersion(let path, _),
-      .tooLarge(let path), .diskFull(let path), .failed(let path, _, _):
+      .tooLarge(let path), .diskFull(let path), .readOnly(let path), .failed(let path, _, _):
       path
     }
   }
@@ -59,13 +61,30 @@ extension StoreError: CustomStringConvertible {
     return path.map { "\($0): \(what); \(cure)" } ?? "\(what); \(cure)"
   }
 
+  /// What is wrong, without the path and the cure.
+  var fault: String { explanation.what }
+
+  /// What helps against a file that cannot be read, by what it holds.
+  private var restoration: String {
+    let parts = (path ?? "").split(separator: "/")
+    if parts.dropLast().last == "channels" {
+      return "restore it from a backup, or move it out of this folder and join again"
+    }
+    switch parts.last {
+    case "boot": return "move it away; starts are then counted on from the clock"
+    case "identity":
+      return "restore it from a backup, or begin anew with another --state DIR and an invite"
+    default: return "restore it from a backup, or move it away"
+    }
+  }
+
   private var explanation: (what: String, cure: String) {
-    let restore = "restore it from a backup, or move it away"
+    let restore = restoration
     switch self {
     case .noHome:
       return ("neither XDG_DATA_HOME nor HOME is set", "name a directory with --state DIR")
     case .notADirectory: return ("is not a directory", "move it away")
-    case .notAFile: return ("is not a plain file", "move it away")
+    case .notAFile: return ("is not a plain file", restore)
     case .symbolicLink: return ("is a symbolic link", "put the real thing in its place")
     case .looseMode(let path, let mode):
       return ("others may use it (mode \(String(mode, radix: 8)))", "chmod go= '\(path)'")
@@ -75,7 +94,7 @@ extension StoreError: CustomStringConvertible {
     case .inUse(_, let process):
       let who = process.map { "process \($0)" } ?? "another process"
       return ("in use by \(who)", "stop that copy, or use another --state DIR")
-    case .missing: return ("is gone, though other state is there", "restore it from a backup")
+    case .missing: return ("is gone, though other state is there", restore)
     case .empty: return ("is empty", restore)
     case .zeroed: return ("holds only zero bytes", restore)
     case .truncated: return ("is cut short", restore)
@@ -85,6 +104,8 @@ extension StoreError: CustomStringConvertible {
       return ("was written by a later Talkaround (format \(version))", "use that version")
     case .tooLarge: return ("is larger than any record of ours", restore)
     case .diskFull: return ("the disk is full", "free some space; the old file is whole")
+    case .readOnly:
+      return ("the file system is read-only", "mount it writable, or use another --state DIR")
     case .failed(_, let call, let errno):
       return ("\(call) failed: \(ErrorText.of(errno))", "the old file is whole; check the disk")
     }

@@ -28,7 +28,7 @@ package import TalkCore
   private nonisolated(unsafe) let shared: UnsafeMutablePointer<Shared>
 
   /// What loop and worker share, under `mutex`. At most one job a file, so its size is bounded by
-  /// the files: three, and one a channel.
+  /// the files: four, and one a channel.
   @safe private struct Shared {
     var mutex = unsafe pthread_mutex_t()
     var changed = pthread_cond_t()

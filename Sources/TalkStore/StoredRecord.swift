@@ -10,6 +10,8 @@ package enum StoreFile: Hashable, Sendable {
   case peers
   /// How often the node started: `boot`.
   case boot
+  /// What members call themselves: `names`.
+  case names
 
   var kind: RecordKind {
     switch self {
@@ -17,6 +19,7 @@ package enum StoreFile: Hashable, Sendable {
     case .channel: .channel
     case .peers: .peers
     case .boot: .boot
+    case .names: .names
     }
   }
 }
@@ -31,6 +34,8 @@ package enum StoredRecord: Sendable {
   case peers(StoredPeers)
   /// How often the node started.
   case boot(StoredBoot)
+  /// What members call themselves.
+  case names(StoredNames)
 
   /// The file that the record goes to.
   package var file: StoreFile {
@@ -39,6 +44,7 @@ package enum StoredRecord: Sendable {
     case .channel(let channel): .channel(channel.id)
     case .peers: .peers
     case .boot: .boot
+    case .names: .names
     }
   }
 
@@ -48,6 +54,7 @@ package enum StoredRecord: Sendable {
     case .channel(let channel): channel.encode()
     case .peers(let peers): peers.encode()
     case .boot(let boot): boot.encode()
+    case .names(let names): names.encode()
     }
   }
 }

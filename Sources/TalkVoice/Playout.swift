@@ -87,8 +87,8 @@ package import TalkWire
   package internal(set) var stream: TokenID?
 
   /// Takes all memory that playing needs.
-  package init() throws(VoiceError) {
-    decoder = try VoiceDecoder()
+  package init(_ coding: VoiceCoding = .opus) throws(VoiceError) {
+    decoder = try VoiceDecoder(coding)
     unsafe work = .allocate(capacity: 2 * Self.frameLimit)
     unsafe work.initialize(repeating: 0)
   }

@@ -9,9 +9,11 @@ import TalkWire
 @safe package final class VoiceEncoder {
   private let state: OpaquePointer
   private let memory: UnsafeMutableRawPointer
+  private let coding: VoiceCoding
 
   /// Takes the codec's memory and sets it up.
-  package init() throws(VoiceError) {
+  package init(_ coding: VoiceCoding = .opus) throws(VoiceError) {
+    self.coding = coding
     let size = Int(opus_encoder_get_size(1))
     unsafe memory = .allocate(byteCount: size, alignment: 16)
     unsafe state = OpaquePointer(memory)
@@ -56,6 +58,13 @@ import TalkWire
       let source = pcm.baseAddress,
       let bytes = unsafe target.baseAddress?.assumingMemoryBound(to: UInt8.self)
     else { return nil }
+    if coding == .marked {
+      unsafe bytes.update(repeating: 0, count: length.encodedSize)
+      let mark = unsafe UInt16(bitPattern: source[0])
+      unsafe bytes[0] = UInt8(mark >> 8)
+      unsafe bytes[1] = UInt8(mark & 255)
+      return length.encodedSize
+    }
     let size = unsafe opus_encode(
       state, source, Int32(pcm.count), bytes, Int32(length.encodedSize))
     return size > 0 ? Int(size) : nil

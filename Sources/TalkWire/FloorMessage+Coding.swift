@@ -69,6 +69,7 @@ extension FloorMessage {
     writer.u8(request.spread.rawValue)
     writer.u48(request.counter)
     writer.u16(request.attempt)
+    request.signature.write(to: &writer)
   }
 
   private static func write(_ chain: [Grant], to writer: inout ByteWriter) {
@@ -110,12 +111,14 @@ extension FloorMessage {
     guard let request = reader.u64(), let requester = reader.bytes16(), let seat = reader.u16(),
       let rawClass = reader.u8(), let rawSpread = reader.u8(), let counter = reader.u48(),
       let floorClass = FloorClass(rawValue: rawClass),
-      let spread = FloorRequest.Spread(rawValue: rawSpread), let attempt = reader.u16()
+      let spread = FloorRequest.Spread(rawValue: rawSpread), let attempt = reader.u16(),
+      let signature = Signature64(from: &reader)
     else { return nil }
-    return .request(
-      FloorRequest(
-        request: request, requester: PeerID(requester), seat: seat, floorClass: floorClass,
-        spread: spread, counter: counter, attempt: attempt))
+    var message = FloorRequest(
+      request: request, requester: PeerID(requester), seat: seat, floorClass: floorClass,
+      spread: spread, counter: counter, attempt: attempt)
+    message.signature = signature
+    return .request(message)
   }
 
   private static func readChain(_ reader: inout ByteReader) -> [Grant]? {

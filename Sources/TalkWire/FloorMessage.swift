@@ -34,8 +34,10 @@ package enum DenyReason: UInt8, Sendable, CaseIterable {
 
 /// A request for the floor.
 ///
-/// Body 36 bytes: request 8, requester 16, seat 2, class 1, spread 1, counter 6, attempt 2. The
-/// requester is the sender's identity unless a member forwards.
+/// Body 100 bytes: request 8, requester 16, seat 2, class 1, spread 1, counter 6, attempt 2,
+/// signature 64. The requester is the sender's identity unless a member forwards; then the
+/// signature proves it: Ed25519 by the requester over "talkaround request v1" ‖ channel ‖ request ‖ requester
+/// ‖ seat ‖ class. So no member can ask, or stop a talker, in another's name.
 package struct FloorRequest: Hashable, Sendable {
   /// How a request travels.
   package enum Spread: UInt8, Sendable {
@@ -61,8 +63,10 @@ package struct FloorRequest: Hashable, Sendable {
   package var counter: UInt64
   /// Which repeat this is, so that each finds another sample of the members to answer it.
   package var attempt: UInt16
+  /// The requester's signature; all zeros until it is signed.
+  package var signature = Signature64.zero
 
-  /// Makes a request.
+  /// Makes a request that is not signed yet.
   package init(
     request: UInt64, requester: PeerID, seat: UInt16, floorClass: FloorClass, spread: Spread,
     counter: UInt64, attempt: UInt16 = 0
@@ -75,6 +79,22 @@ package struct FloorRequest: Hashable, Sendable {
     self.counter = counter
     self.attempt = attempt
   }
+
+  /// The bytes that are signed, on `channel`: what stays the same over repeats and forwarding.
+  package func signedBytes(channel: ChannelID) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.domain.count + 16 + 8 + 16 + 2 + 1)
+    var span = bytes.mutableSpan
+    var writer = ByteWriter(unsafe span.mutableBytes)
+    writer.bytes(Self.domain)
+    writer.bytes16(channel.value)
+    writer.u64(request)
+    writer.bytes16(requester.value)
+    writer.u16(seat)
+    writer.u8(floorClass.rawValue)
+    return bytes
+  }
+
+  private static let domain = Array("talkaround request v1".utf8)
 }
 
 /// A floor message, named as in 3GPP TS 24.380 where that has the word (floor.md).

@@ -62,6 +62,9 @@ package struct Grant: Hashable, Sendable {
 package struct Signature64: Hashable, Sendable {
   private var parts: (Bytes16, Bytes16, Bytes16, Bytes16)
 
+  /// No signature.
+  package static let zero = Signature64([UInt8](repeating: 0, count: 64))!
+
   /// Makes a signature of exactly 64 bytes; nil for any other length.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == 64 else { return nil }

@@ -91,6 +91,47 @@ import Testing
     #expect(rig.capture.name == "null" && rig.capture.fault == nil)
   }
 
+  @Test func aFileWithoutASampleIsRefused() throws {
+    try Data().write(to: URL(filePath: path("nothing.wav")))
+    try writeWave("header.wav", rate: 48_000, channels: 1, [])
+    for name in ["nothing.wav", "header.wav"] {
+      #expect(throws: AudioFault.emptyFile(path: path(name))) {
+        try WaveFileCapture(path: path(name))
+      }
+    }
+    let text = AudioFault.emptyFile(path: "a.wav").description
+    #expect(text == "there is no sound in a.wav: record it again, or name another file")
+  }
+
+  @Test func aFileThatIsCutShortIsRefusedWhereverItWasCut() throws {
+    try writeWave("whole.wav", rate: 48_000, channels: 1, [Int16](repeating: 99, count: 480))
+    let whole = try Data(contentsOf: URL(filePath: path("whole.wav")))
+    for count in [8, 20, 44, 45, 524, 1_002] {
+      try whole.prefix(count).write(to: URL(filePath: path("cut.wav")))
+      #expect(throws: AudioFault.cutShort(path: path("cut.wav"), bytes: count, of: whole.count)) {
+        try WaveFileCapture(path: path("cut.wav"))
+      }
+    }
+    for count in 1..<8 {
+      try whole.prefix(count).write(to: URL(filePath: path("cut.wav")))
+      #expect(throws: AudioFault.self) { try WaveFileCapture(path: path("cut.wav")) }
+    }
+  }
+
+  @Test(arguments: [UInt32(0x7fff_f000), 0xffff_ffff])
+  func aLengthThatWasNotKnownYetIsNoLie(length: UInt32) throws {
+    try writeWave("piped.wav", rate: 48_000, channels: 1, [Int16](repeating: 99, count: 9_600))
+    var file = try Data(contentsOf: URL(filePath: path("piped.wav")))
+    for (offset, value) in [(4, length), (40, length - 36)] {
+      file.replaceSubrange(
+        offset..<offset + 4, with: withUnsafeBytes(of: value.littleEndian) { Data($0) })
+    }
+    try file.write(to: URL(filePath: path("piped.wav")))
+    let rig = Rig(try WaveFileCapture(path: path("piped.wav"), pace: .asAsked), try NullPlayback())
+    rig.capture.start()
+    #expect(rig.run(5_000) { rig.captureEvents.contains(.ended) && rig.heard.count >= 9_600 })
+  }
+
   @Test func whatIsNoSoundFileIsRefusedWithTheCure() throws {
     try Data("no sound".utf8).write(to: URL(filePath: path("text.wav")))
     for name in ["text.wav", "missing.wav"] {

@@ -77,14 +77,17 @@ import Testing
     #expect(Set([empty, one, queue.digest]).count == 3)
   }
 
-  @Test func sixtyFourTokensAreRememberedAndTheOldestIsForgotten() {
+  @Test func sixtyFourTokensAreRememberedWithTheirTimeAndOlderOnesAreOverForEver() {
     var tokens = RecentTokens()
     for turn in 1...65 {
-      tokens.insert(TokenID(turn: UInt64(turn), holder: peer(1), seat: 0), at: .zero)
+      tokens.insert(TokenID(turn: UInt64(turn), holder: peer(1), seat: 0), at: now)
     }
-    #expect(tokens.overSince(TokenID(turn: 1, holder: peer(1), seat: 0)) == nil)
-    #expect(tokens.overSince(TokenID(turn: 2, holder: peer(1), seat: 0)) != nil)
-    #expect(tokens.overSince(TokenID(turn: 65, holder: peer(1), seat: 0)) != nil)
+    #expect(tokens.overSince(TokenID(turn: 1, holder: peer(1), seat: 0)) == .zero)
+    #expect(tokens.overSince(TokenID(turn: 2, holder: peer(1), seat: 0)) == now)
+    #expect(tokens.overSince(TokenID(turn: 66, holder: peer(1), seat: 0)) == nil)
+    // Another speaker's turns are another row.
+    #expect(tokens.overSince(TokenID(turn: 1, holder: peer(1), seat: 1)) == nil)
+    #expect(tokens.overSince(TokenID(turn: 1, holder: peer(2), seat: 0)) == nil)
   }
 
   // MARK: A machine by hand

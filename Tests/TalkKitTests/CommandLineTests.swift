@@ -74,7 +74,7 @@ import Testing
       let text = help.text(for: command.words)
       #expect(text.hasPrefix("Usage: talkaround \(command.name)"))
       for option in command.options { #expect(text.contains(option.name)) }
-      #expect(help.text(for: []).contains("  \(command.name)"))
+      #expect(help.text(for: []).contains("  \(command.name)") == !command.isHidden)
       guard case .help(command.words) = try Self.parse("\(command.name) --help") else {
         Issue.record("no help: \(command.name)")
         continue

@@ -9,11 +9,12 @@ import Testing
     {"channels":[{"current":true,"floor":{"class":"normal","holder":null,"limit_ms":60000,\
     "place":null,"queue":[],"since_ms":null,"state":"idle","turn":12},\
     "id":"00112233-4455-8677-8899-aabbccddeeff","members":[{"classes":[],"deaf":false,\
-    "hears_me":true,"i_hear":true,"id":"b0000000000000000000000000000002","loss_from":0,\
-    "loss_to":0,"name":"ben","role":null,"rtt_ms":0.4,\
+    "endpoint":null,"hears_me":true,"i_hear":true,"id":"b0000000000000000000000000000002",\
+    "loss_from":0,"loss_to":0,"name":"ben","role":null,"rtt_ms":0.4,"silent_ms":null,\
     "state":"present"}],"name":"crew","reason":null,"status":"ready"}],\
     "node":{"audio":{"capture":"pulse:mic","playback":"pulse:speaker"},\
-    "discovery":{"avahi":"running","hello":"on"},"id":"a0000000000000000000000000000001",\
+    "discovery":{"avahi":"running","hello":"on",\
+    "hellos":{"heard":0,"heard_ms":null,"own":0,"sent":0}},"id":"a0000000000000000000000000000001",\
     "name":"anna","port":41717,"version":"\(TalkaroundVersion.text)"},"v":1}
     """
 

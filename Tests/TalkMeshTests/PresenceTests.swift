@@ -269,7 +269,7 @@ struct PresenceTests {
   func excuse() {
     var presence = Presence(started: start)
     presence.sessionUp(peer(1), now: at(0))
-    presence.excuse(.seconds(5))
+    presence.excuse(.seconds(5), now: at(6))
     presence.tick(now: at(6))
     #expect(presence.view(of: peer(1), now: at(6))?.isPresent == true)
   }

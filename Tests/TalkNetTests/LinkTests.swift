@@ -78,4 +78,37 @@ import Testing
     #expect(told.count == 1)
     #expect(told.last == links && links.first?.addresses.count == 10)
   }
+
+  @Test func anUnpluggedCableIsToldAfterTheRestWhateverElseChanges() throws {
+    let took: Double? = try inPrivateNetwork {
+      try ip("link add here type veth peer name there")
+      try ip("link set here up")
+      try ip("link set there up")
+      try ip("addr add 10.9.0.1/24 dev here")
+      let loop = try EventLoop()
+      var told: Instant?
+      let watch = try NetworkWatch(loop: loop) { links in
+        guard !links.contains(where: { $0.name == "here" }) else { return }
+        told = BootClock.now()
+        loop.stop()
+      }
+      defer { watch.cancel() }
+      guard watch.links.contains(where: { $0.name == "here" }) else { return nil }
+      try ip("link set there down")
+      let unplugged = BootClock.now()
+      var host = 2
+      loop.arm(unplugged + .milliseconds(50))
+      try loop.run(
+        due: { now in
+          guard host < 100 else { return loop.stop() }
+          try? ip("addr add 127.0.0.\(host)/8 dev lo")
+          host += 1
+          loop.arm(BootClock.now() + .milliseconds(50))
+        }, late: { _ in })
+      return told.map { ($0 - unplugged).milliseconds }
+    }
+    let milliseconds = try #require(took, "not told")
+    print("unplugged to told: \(Int(milliseconds)) ms")
+    #expect(milliseconds < 700)
+  }
 }

@@ -148,7 +148,12 @@ func loopback6(_ port: UInt16) -> Endpoint {
       }
       return errors
     }
-    #expect(errors == [.portTaken(41_717), .noPortFree(41_717...41_717), nil])
+    let ours = try #require(errors.first??.owner)
+    #expect(ours.process == getpid())
+    #expect(
+      errors == [
+        .portTaken(41_717, owner: ours), .noPortFree(41_717...41_717), nil,
+      ])
   }
 
   @Test func anotherProgramsPortIsTakenHoweverItIsShared() throws {
@@ -273,5 +278,13 @@ func waitForLinks(_ names: [String]) throws {
     guard BootClock.now() - start < .seconds(10) else {
       throw NetError.system(call: "ip link set \(names) up", code: ETIMEDOUT)
     }
+  }
+}
+
+extension NetError {
+  /// Who has the taken port.
+  fileprivate var owner: PortOwner? {
+    if case .portTaken(_, let owner) = self { return owner }
+    return nil
   }
 }

@@ -146,6 +146,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
       case .channel: _ = StoredChannel.decode(span)
       case .peers: _ = StoredPeers.decode(span)
       case .boot: _ = StoredBoot.decode(span)
+      case .names: _ = StoredNames.decode(span)
       }
     }
   }

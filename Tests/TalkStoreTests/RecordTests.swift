@@ -74,10 +74,10 @@ import Testing
     #expect(many.entries.last?.lastSeen == 1)
     let scratch = Scratch()
     let directory = try StateDirectory(path: scratch.state)
-    #expect(try directory.loadPeers(now: now).entries.isEmpty)
+    #expect(directory.loadPeers(now: now).entries.isEmpty)
     try directory.write(.peers(kept))
-    #expect(try directory.loadPeers(now: now) == kept)
-    #expect(try directory.loadPeers(now: now + 1).entries.map(\.peer.value.low) == [3])
+    #expect(directory.loadPeers(now: now) == kept)
+    #expect(directory.loadPeers(now: now + 1).entries.map(\.peer.value.low) == [3])
   }
 
   @Test func `a clone of the disk on another machine is noticed`() {

@@ -162,6 +162,23 @@ struct talk_address {
 
 /// Writes the addresses of all interfaces (getifaddrs(3)); returns how many, at most `capacity`.
 int talk_addresses(struct talk_address *addresses, int capacity);
+/// One interface, with an address or without.
+struct talk_interface {
+  char name[16];
+  uint32_t index;
+  /// As in talk_address, but TALK_UP says only that it is switched on.
+  uint32_t flags;
+  /// Non-zero when it has a carrier: a cable, or an access point.
+  uint8_t carrier;
+  /// Non-zero for Wi-Fi.
+  uint8_t wireless;
+};
+
+/// Writes all interfaces (if_nameindex(3), netdevice(7)); returns how many, at most `capacity`.
+int talk_interfaces(struct talk_interface *interfaces, int capacity);
+/// Writes the address that a datagram to `to` would leave from; sends nothing. 0, or -1 and errno
+/// where there is no way.
+int talk_route_source(const struct talk_endpoint *to, struct talk_endpoint *source);
 /// A netlink(7) route socket that reports changes of links and addresses, non-blocking.
 int talk_netlink(void);
 /// Reads and drops what waits on a netlink socket; 1 when there was anything, 0 when not.

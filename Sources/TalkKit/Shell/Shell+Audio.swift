@@ -92,7 +92,7 @@ extension Shell {
         publish(
           .device(DeviceEvent(direction: direction, state: .running, device: device)))
       case .lost(let fault):
-        Log.line("\(direction.rawValue): \(fault)")
+        Log.error("\(direction.rawValue): \(fault)")
         publish(
           .device(
             DeviceEvent(
@@ -112,7 +112,7 @@ extension AudioFault {
     case .noMicrophone, .monitorRefused: .noMicrophone
     case .noSpeaker: .noSpeaker
     case .streamRefused, .noResources: .noSoundServer
-    case .unreadableFile, .unwritableFile: .badFile
+    case .unreadableFile, .unwritableFile, .emptyFile, .cutShort: .badFile
     }
   }
 }

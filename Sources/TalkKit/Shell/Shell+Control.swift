@@ -4,6 +4,7 @@ import TalkCore
 import TalkMesh
 import TalkNet
 import TalkNode
+import TalkStore
 
 /// A `talk press` whose answer waits until the floor has decided.
 struct PendingPress {
@@ -27,12 +28,35 @@ extension Shell {
     case .stop:
       reply(.success(.done))
       beginStop()
+    case .channelCreate, .join, .channelUse, .channelLeave: handleKept(request, reply)
     default:
       do {
         reply(.success(try handleChannel(request)))
       } catch {
         reply(.failure(error))
       }
+    }
+  }
+
+  /// A request whose effect must outlive the node: its answer waits for the disk, and a channel
+  /// that could not be kept is not there.
+  private func handleKept(
+    _ request: ControlRequest, _ reply: @escaping @Sendable (ControlReply) -> Void
+  ) {
+    let before = Set(node.channelNames.map(\.id))
+    let result: ControlResult
+    do {
+      result = try handleChannel(request)
+    } catch {
+      return reply(.failure(error))
+    }
+    let after = Set(node.channelNames.map(\.id))
+    afterWriting(Array(before.union(after))) { failure in
+      guard let failure else { return reply(.success(result)) }
+      self.input { step in
+        for id in after.subtracting(before) { self.node.leave(id, step) }
+      }
+      reply(.failure(ControlFailure(.stateFile, failure.description)))
     }
   }
 
@@ -200,7 +224,23 @@ extension Shell {
       guard case .failure = result else { return }
       if let mine = pendingPresses.popLast() { mine.reply(result) }
     }
+    if !pendingPresses.isEmpty, [.idle, .taken].contains(floorStatus(channel).state) {
+      input { self.node.release(.latch, $0) }
+      refusePresses(
+        channel, .busy, "the key is down already, and its burst is over: let go of it first")
+    }
     settlePresses(channel)
+    if pendingPresses.count == 1 { pressTimer?.arm(after: Self.pressPatience) }
+  }
+
+  /// How long a press may go unanswered: then its client is told that it is asked for.
+  private static var pressPatience: Duration { .seconds(1) }
+
+  /// Answers presses that have waited long: that the floor is asked for, and nobody has answered.
+  func answerWaitingPresses() {
+    let presses = pendingPresses
+    pendingPresses = []
+    for press in presses { press.reply(.success(.floor(floorStatus(press.channel)))) }
   }
 
   /// Answers presses whose floor is ours or queued.

@@ -28,13 +28,26 @@ final class Shell {
   var networkWatch: NetworkWatch?
   var discovery: AvahiDiscovery?
   var resolver: Resolver?
+  var namedPeers = NamedPeers([])
+  var namesTimer: LoopTimer?
   var sound: Sound
   var reserveTickets: [(ticket: UInt64, channel: ChannelID, turn: UInt64)] = []
   var pendingPresses: [PendingPress] = []
+  var pressTimer: LoopTimer?
+  var pendingWrites: [PendingWrite] = []
+  var lastTickets: [StoreFile: UInt64] = [:]
+  /// What was last told of a file that could not be written.
+  var fileFaults: [StoreFile: StoreError] = [:]
+  var savedNames: StoredNames
   var speech: Speech?
   var avahiState = "off"
+  var renames = Renames()
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
+  /// The newcomers that were logged.
+  var newcomers = Newcomers()
+  /// Who was present when that was last logged.
+  var loggedPresent: [MemberKey: Bool] = [:]
   var stopping = false
   /// Whether one could talk on each channel when that was last told.
   var readiness: [ChannelID: Bool] = [:]
@@ -56,10 +69,15 @@ final class Shell {
       throw .unavailable(error.description)
     }
     sound = try Sound(capture: options.capture, playback: options.playback)
-    let configuration = Node.Configuration(
+    var configuration = Node.Configuration(
       nickname: state.nickname, boot: Entropy.number(),
       startCount: UInt32(truncatingIfNeeded: state.boots), seed: Entropy.number(),
       port: socket.port, sendsHellos: options.hello)
+    // Decibels as a factor; the lowest volume is silence.
+    let decibels = min(options.toneVolume, NodeOptions.toneVolumes.upperBound)
+    configuration.toneGain =
+      decibels > NodeOptions.toneVolumes.lowerBound
+      ? Platform.power(10, Double(decibels) / 20) : 0
     do {
       node = try Node(
         identity: state.identity, configuration: configuration, channels: state.channels,
@@ -71,10 +89,16 @@ final class Shell {
       }
     }
     startedPeers = state.peers
+    savedNames = state.names
     let mailbox = inputs
     writer = StoreWriter(directory: directory) { mailbox.post(.stored($0)) }
     node.announces = options.avahi
-    for notice in state.notices { Log.line(notice) }
+    let audible = options.tones.map(\.rawValue)
+    node.silentTones = ToneEvent.allCases.filter { !audible.contains($0.word) }
+    for entry in state.names.entries {
+      node.remember(entry.name, of: entry.peer, on: entry.channel)
+    }
+    for notice in state.notices { Log.error(notice) }
   }
 
   // MARK: Running
@@ -103,6 +127,7 @@ final class Shell {
     try loop.add(fd: inputs.fd) { [unowned self] in
       self.inputs.drain { self.take($0) }
     }
+    pressTimer = try LoopTimer(loop: loop) { [unowned self] in self.answerWaitingPresses() }
     networkWatch = try NetworkWatch(loop: loop) { [unowned self] links in
       self.linksChanged(links)
     }
@@ -133,20 +158,7 @@ final class Shell {
         discovery.events.drain { self.discovered($0) }
       }
     }
-    guard !options.staticPeers.isEmpty else { return }
-    let resolver = try Resolver()
-    self.resolver = resolver
-    try loop.add(fd: resolver.results.fd) { [unowned self] in
-      resolver.results.drain { result in
-        if result.endpoints.isEmpty { Log.line("peer \(result.name): no address found") }
-        self.input { step in
-          for endpoint in result.endpoints { self.node.addStaticPeer(endpoint, step) }
-        }
-      }
-    }
-    for text in options.staticPeers {
-      _ = resolver.resolve(try HostAndPort(text))
-    }
+    try connectNamedPeers()
   }
 
   private func close() {
@@ -155,9 +167,11 @@ final class Shell {
     discovery?.stop()
     helloLinks?.cancel()
     networkWatch?.cancel()
-    server?.close()
     sound.close()
     writer.close()
+    Log.line("stopped")
+    // Last: who asked for the end takes the lost connection for it.
+    server?.close()
   }
 
   /// Ends the loop after this input.
@@ -228,12 +242,12 @@ final class Shell {
     switch effect {
     case .reserveTurns(let channel, let turn): reserveTurns(channel, through: turn)
     case .saveChannel(let channel): save(channel)
-    case .forgetChannel(let channel): writer.remove(channel)
+    case .forgetChannel(let channel): forget(channel)
     case .publish(let instance, let txt):
       do {
         try discovery?.publish(instance: instance, port: socket.port, text: txt)
       } catch {
-        Log.line("mDNS record refused: \(error)")
+        Log.error("mDNS record refused: \(error)")
       }
     case .tell(let event): tell(event)
     }
@@ -259,6 +273,8 @@ final class Shell {
   private func linksChanged(_ links: [Link]) {
     helloLinks?.update(links)
     discovery?.refresh()
+    namedPeers.networkChanged()
+    lookUpPeers()
     let addresses = links.filter { $0.kind != .loopback }.flatMap { link in
       link.addresses.map { address in
         LinkAddress(
@@ -277,16 +293,23 @@ final class Shell {
         self.node.found(
           instance: service.instance, txt: service.text, at: [service.endpoint], $0)
       }
-    case .collision: input { self.node.renewServiceRecord($0) }
+    case .collision:
+      switch renames.collided() {
+      case .rename: input { self.node.renewServiceRecord($0) }
+      case .giveUp:
+        Log.line("somebody on this network defends every mDNS name; members are found by hellos")
+      case .quiet: break
+      }
+    case .published: renames.registered()
     case .status(let status):
       avahiState = status == .running ? "running" : "down"
-      Log.line(status.description)
+      Log.line(status.description, [.running, .registering].contains(status) ? .info : .error)
       publish(
         .discovery(
           DiscoveryEvent(
             source: "avahi", state: avahiState,
             reason: status == .running ? nil : .avahiDown)))
-    case .lost, .published: break
+    case .lost: break
     }
   }
 }

@@ -13,6 +13,7 @@ struct StartState {
   var channels: [ChannelRecord]
   var current: ChannelID?
   var peers: StoredPeers
+  var names: StoredNames
   var boots: UInt64
   var notices: [String] = []
 
@@ -45,7 +46,9 @@ struct StartState {
       let savedChannels = try directory.loadChannels()
       channels = try Self.records(of: savedChannels)
       current = savedChannels.first { $0.isCurrent }?.id
-      peers = try directory.loadPeers(now: UInt64(Date().timeIntervalSince1970))
+      peers = directory.loadPeers(now: UInt64(Date().timeIntervalSince1970))
+      names = directory.loadNames()
+      notices += directory.takeNotices()
     } catch let error as StoreError {
       throw NodeServiceError(error)
     } catch let error as NodeServiceError {

@@ -37,11 +37,39 @@ public struct NodeStatus: Codable, Hashable, Sendable {
     public var avahi: String
     /// `on` or `off`.
     public var hello: String
+    /// What became of HELLOs since the start.
+    public var hellos: Hellos
 
-    /// The two states.
-    public init(avahi: String, hello: String) {
+    /// The two states, and the counts.
+    public init(avahi: String, hello: String, hellos: Hellos = Hellos()) {
       self.avahi = avahi
       self.hello = hello
+      self.hellos = hellos
+    }
+  }
+
+  /// Counts of HELLOs since the node's start.
+  public struct Hellos: Codable, Hashable, Sendable {
+    /// Made, one for each channel; each goes out on every link.
+    public var sent: Int
+    /// Copies of our own that came back: multicast works on this machine.
+    public var own: Int
+    /// Of members: multicast from others arrives.
+    public var heard: Int
+    /// How many milliseconds ago the latest of those came; null when none did.
+    @Nullable public var heardMilliseconds: Int?
+
+    private enum CodingKeys: String, CodingKey {
+      case sent, own, heard
+      case heardMilliseconds = "heard_ms"
+    }
+
+    /// Counts; none unless given.
+    public init(sent: Int = 0, own: Int = 0, heard: Int = 0, heardMilliseconds: Int? = nil) {
+      self.sent = sent
+      self.own = own
+      self.heard = heard
+      self.heardMilliseconds = heardMilliseconds
     }
   }
 
@@ -145,9 +173,14 @@ public struct MemberStatus: Codable, Hashable, Sendable {
   @Nullable public var role: String?
   /// The classes that it may speak with: `normal`, `priority`, `peril`, `emergency`.
   public var classes: [String]
+  /// Where it is reached, as address:port; null without a session.
+  @Nullable public var endpoint: String?
+  /// For how many milliseconds nothing of it has come; null when nothing ever did.
+  @Nullable public var silentMilliseconds: Int?
 
   private enum CodingKeys: String, CodingKey {
-    case id, name, state, deaf, role, classes
+    case id, name, state, deaf, role, classes, endpoint
+    case silentMilliseconds = "silent_ms"
     case hearsMe = "hears_me"
     case iHear = "i_hear"
     case roundTripMilliseconds = "rtt_ms"
@@ -159,7 +192,8 @@ public struct MemberStatus: Codable, Hashable, Sendable {
   public init(
     id: String, name: String, state: State, hearsMe: Bool, iHear: Bool,
     roundTripMilliseconds: Double?, lossTo: Double, lossFrom: Double, deaf: Bool,
-    role: String? = nil, classes: [String] = []
+    role: String? = nil, classes: [String] = [],
+    endpoint: String? = nil, silentMilliseconds: Int? = nil
   ) {
     self.id = id
     self.name = name
@@ -172,6 +206,8 @@ public struct MemberStatus: Codable, Hashable, Sendable {
     self.deaf = deaf
     self.role = role
     self.classes = classes
+    self.endpoint = endpoint
+    self.silentMilliseconds = silentMilliseconds
   }
 }
 

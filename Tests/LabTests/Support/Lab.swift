@@ -11,7 +11,7 @@ import Glibc
 final class Lab: Sendable {
   /// Its own, so that several test runs do not meet.
   let prefix: String
-  private let environment: [String: String]
+  let environment: [String: String]
 
   private let children = Children()
 
@@ -61,7 +61,7 @@ final class Lab: Sendable {
     return output.line
   }
 
-  private static let toolPath = Requirements.top.appending(path: "Tools/lab").path
+  static let toolPath = Requirements.top.appending(path: "Tools/lab").path
 
   // MARK: Programs on a host
 
@@ -98,10 +98,11 @@ final class Lab: Sendable {
     return time
   }
 
-  /// Records the host's speaker from now on.
-  func record(_ host: String) throws -> Recording {
+  /// Records the host's speaker, or what another source gives, from now on.
+  func record(_ host: String, source: String = "speaker.monitor") throws -> Recording {
     let path = "\(home(host))/\(UUID().uuidString).raw"
-    let child = try ChildProcess([Lab.toolPath, "rec", host, path], environment: environment)
+    let child = try ChildProcess(
+      [Lab.toolPath, "rec", host, path, "0", source], environment: environment)
     try Lab.wait(seconds: 10, "no recorder on \(host)") {
       FileManager.default.fileExists(atPath: path)
     }

@@ -6,20 +6,23 @@ final class Node {
   let lab: Lab
   let host: String
   private let program: String
+  private let options: [String]
   private(set) var process: ChildProcess
 
-  /// Starts the node and waits until it answers.
-  init(_ lab: Lab, _ host: String) throws {
+  /// Starts the node, with options of `run`, and waits until it answers.
+  init(_ lab: Lab, _ host: String, options: [String] = []) throws {
     self.lab = lab
     self.host = host
+    self.options = options
     program = try Requirements.talkaround()
-    process = try lab.start(host, Node.words(lab, host, program, ["run", "--headless"]))
+    process = try lab.start(
+      host, Node.words(lab, host, program, ["run", "--headless"] + options))
     try waitUntilItAnswers()
   }
 
   /// Starts it again after its end; its state is kept.
   func restart() throws {
-    process = try lab.start(host, words(["run", "--headless"]))
+    process = try lab.start(host, words(["run", "--headless"] + options))
     try waitUntilItAnswers()
   }
 
@@ -39,7 +42,7 @@ final class Node {
     [program, "--state", "\(lab.home(host))/talkaround"] + command
   }
 
-  private func words(_ command: [String]) -> [String] {
+  func words(_ command: [String]) -> [String] {
     Node.words(lab, host, program, command)
   }
 
@@ -101,8 +104,10 @@ struct Crew {
   let nodes: [Node]
 
   /// One node on each host; the first creates the channel and invites the others.
-  init(_ lab: Lab, hosts: [String] = ["h1", "h2", "h3"]) throws {
-    nodes = try hosts.map { try Node(lab, $0) }
+  init(
+    _ lab: Lab, hosts: [String] = ["h1", "h2", "h3"], options: [String: [String]] = [:]
+  ) throws {
+    nodes = try hosts.map { try Node(lab, $0, options: options[$0] ?? []) }
     try nodes[0].run("channel", "create", "crew")
     let invite = try nodes[0].run("invite", "--max", "\(hosts.count - 1)")
     guard invite.hasPrefix("talk1") else { throw LabError("no invite: \(invite)") }

@@ -24,6 +24,12 @@ struct Event: @unchecked Sendable {
   var deviceState: String? { name == "device" ? fields["state"] as? String : nil }
   /// Of a floor: "idle", "taken", "requested", "queued" or "ours".
   var floorState: String? { name == "floor" ? fields["state"] as? String : nil }
+  /// Of a member: "present", "away" or "wants-in".
+  var memberState: String? {
+    name == "member"
+      ? fields["state"] as? String ?? (fields["member"] as? [String: Any])?["state"] as? String
+      : nil
+  }
   /// Of a floor that we pressed for: when, and how long the grant and the permit tone took.
   var pressMilliseconds: Double? { number("press_ms") }
   var grantMilliseconds: Double? { number("grant_ms") }
