@@ -76,7 +76,8 @@ let package = Package(
     module(
       "TalkGateway",
       [
-        "TalkCore", "TalkCrypto", "TalkWire", "TalkNet", "CNGHTTP2", "COpenSSL", "CSQLite",
+        "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkVoice", "TalkNet", "CNGHTTP2",
+        "COpenSSL", "CSQLite",
       ]),
 
     // The shell, and the command.
@@ -125,7 +126,11 @@ let package = Package(
     tests(
       "TalkKitTests",
       ["TalkCore", "TalkWire", "TalkStore", "TalkAudio", "TalkNet", "TalkKit", "TalkCLI"]),
-    tests("TalkGatewayTests", ["TalkCore", "TalkCrypto", "TalkWire", "TalkNet", "TalkGateway"]),
+    tests(
+      "TalkGatewayTests",
+      [
+        "TalkCore", "TalkCrypto", "TalkWire", "TalkSession", "TalkVoice", "TalkNet", "TalkGateway",
+      ]),
     tests("ProjectTests", []),
     tests("LabTests", []),
   ]

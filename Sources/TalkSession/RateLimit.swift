@@ -1,19 +1,20 @@
-import TalkCore
+package import TalkCore
 
 /// A rate with a burst, kept as one instant: when the bucket would be full again (the generic cell
 /// rate algorithm, ITU-T I.371).
-struct RateLimit {
+package struct RateLimit {
   private let interval: Duration
   private let tolerance: Duration
   private(set) var full = Instant.zero
 
-  init(_ limit: (rate: Int, burst: Int)) {
+  /// A full bucket: `rate` a second, `burst` at once.
+  package init(_ limit: (rate: Int, burst: Int)) {
     interval = .nanoseconds(1_000_000_000 / Int64(limit.rate))
     tolerance = interval * (limit.burst - 1)
   }
 
   /// Takes one if there is one.
-  mutating func take(now: Instant) -> Bool {
+  package mutating func take(now: Instant) -> Bool {
     let start = max(full, now)
     guard start - now <= tolerance else { return false }
     full = start + interval
@@ -22,8 +23,11 @@ struct RateLimit {
 }
 
 /// Rates of many sources: an IPv4 address, or an IPv6 /64, each.
-struct SourceLimiter {
+package struct SourceLimiter {
   private var limits = OrderedTable<Bytes16, RateLimit>(limit: SessionLimits.sources)
+
+  /// No source yet.
+  package init() {}
 
   /// What counts as one source. A link-local address counts whole: all of a link share their /64.
   static func source(of endpoint: Endpoint) -> Bytes16 {
@@ -31,7 +35,8 @@ struct SourceLimiter {
     return Bytes16(high: endpoint.address.high, low: 0)
   }
 
-  mutating func take(_ endpoint: Endpoint, now: Instant) -> Bool {
+  /// Takes one for the source of `endpoint` if there is one.
+  package mutating func take(_ endpoint: Endpoint, now: Instant) -> Bool {
     let source = Self.source(of: endpoint)
     if let index = limits.index(of: source) { return limits[at: index].take(now: now) }
     if limits.isFull { limits.removeAll { _, limit in limit.full <= now } }

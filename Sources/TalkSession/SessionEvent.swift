@@ -85,6 +85,11 @@ package struct SealedDatagram: Hashable, Sendable {
   package let range: Range<Int>
   /// Where to.
   package let endpoint: Endpoint
+
+  /// Names a range of the slab and its destination.
+  package init(range: Range<Int>, endpoint: Endpoint) {
+    (self.range, self.endpoint) = (range, endpoint)
+  }
 }
 
 /// What is known of an established link.

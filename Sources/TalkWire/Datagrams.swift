@@ -1,7 +1,7 @@
 package import TalkCore
 
 /// What a datagram is, by its first byte (session.md, "Datagrams"). A number is never used again
-/// for something else.
+/// for something else. 0x20 and 0x21 are a phone's ATTACH and its answer (TalkGateway).
 package enum DatagramType: UInt8, Sendable {
   /// The first Noise message, from the initiator.
   case initiation = 1

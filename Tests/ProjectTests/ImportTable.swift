@@ -28,7 +28,9 @@ enum ImportTable {
     "TalkDiscovery": ["TalkCore", "TalkNet", "CAvahi"] + system,
     "TalkStore": ["TalkCore", "TalkCrypto", "CSQLite", "Foundation"] + system,
     "TalkKeys": ["TalkCore", "CLinux"] + system,
-    "TalkGateway": base + ["TalkNet", "CNGHTTP2", "COpenSSL", "CSQLite", "Foundation"] + system,
+    // The phone leg is the session's handshake and transport; a clip is decoded voice.
+    "TalkGateway": base + ["TalkSession", "TalkVoice", "TalkNet"]
+      + ["CNGHTTP2", "COpenSSL", "CSQLite", "Foundation"] + system,
     "TalkPage": ["TalkCore", "CMicroHTTPD", "Foundation"] + system,
     "TalkKit": base + machines + ["TalkNode", "CLinux", "Foundation"] + edges + system,
     "TalkCLI": ["TalkCore", "TalkKit", "TalkSim", "Foundation"] + system,
