@@ -8,6 +8,7 @@ enum CommandTable {
       InviteCommand.command, JoinCommand.command, MembersCommand.command,
     ] + TalkCommands.commands + [
       StatusCommand.command, WatchCommand.command, DevicesCommand.command, StopCommand.command,
+      CompletionCommand.command, ManualCommand.command,
     ]
 
   /// Runs a command line (without the program's name) and returns its exit code.

@@ -20,12 +20,15 @@ public struct NodeOptions: Hashable, Sendable {
   public var hello: Bool
   /// True when nobody looks: no view, all messages to standard error.
   public var headless: Bool
+  /// True when the node repeats what it hears.
+  public var parrot: Bool
 
   /// Options of their parts; what is left out is the default of a desktop.
   public init(
     state: String? = nil, port: UInt16? = nil, staticPeers: [String] = [],
     nickname: String? = nil, capture: String = "pulse", playback: String = "pulse",
-    avahi: Bool = true, hello: Bool = true, headless: Bool = false
+    avahi: Bool = true, hello: Bool = true, headless: Bool = false,
+    parrot: Bool = false
   ) {
     self.state = state
     self.port = port
@@ -36,6 +39,7 @@ public struct NodeOptions: Hashable, Sendable {
     self.avahi = avahi
     self.hello = hello
     self.headless = headless
+    self.parrot = parrot
   }
 }
 

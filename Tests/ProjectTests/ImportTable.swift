@@ -26,12 +26,12 @@ enum ImportTable {
     "TalkNet": ["TalkCore", "CLinux"] + system,
     "TalkAudio": ["TalkCore", "CPulse", "CSndfile", "CLinux"] + system,
     "TalkDiscovery": ["TalkCore", "TalkNet", "CAvahi"] + system,
-    "TalkStore": ["TalkCore", "TalkCrypto", "CSQLite", "Foundation"] + system,
+    "TalkStore": ["TalkCore", "TalkCrypto", "CSQLite", "FoundationEssentials"] + system,
     "TalkKeys": ["TalkCore", "CLinux"] + system,
-    "TalkGateway": base + ["TalkNet", "CNGHTTP2", "COpenSSL", "CSQLite", "Foundation"] + system,
-    "TalkPage": ["TalkCore", "CMicroHTTPD", "Foundation"] + system,
-    "TalkKit": base + machines + ["TalkNode", "CLinux", "Foundation"] + edges + system,
-    "TalkCLI": ["TalkCore", "TalkKit", "TalkSim", "Foundation"] + system,
+    "TalkGateway": base + ["TalkNet", "CNGHTTP2", "COpenSSL", "CSQLite", "FoundationEssentials"] + system,
+    "TalkPage": ["TalkCore", "CMicroHTTPD", "FoundationEssentials"] + system,
+    "TalkKit": base + machines + ["TalkNode", "CLinux", "FoundationEssentials"] + edges + system,
+    "TalkCLI": ["TalkCore", "TalkKit", "TalkSim", "FoundationEssentials"] + system,
   ]
 
   /// What an edge needs of the system itself: the C library, and atomics between threads.

@@ -16,9 +16,14 @@ enum RunCommand {
       Option("--playback", "DEVICE", help: "pulse, pulse:SINK, null, or FILE.wav"),
       Option("--no-avahi", help: "do not use Avahi to find members"),
       Option("--no-hello", help: "do not send sealed hellos to find members"),
+      Option("--parrot", help: "repeat what is heard: to try a microphone alone"),
     ],
     summary: "run the node here, with its screen on a terminal",
-    notes: ["It ends by q on the screen, SIGINT, SIGTERM, or 'talkaround stop'."]
+    notes: [
+      "It ends by q on the screen, SIGINT, SIGTERM, or 'talkaround stop'.",
+      "A parrot needs no sound devices: it has no microphone, and its loudspeaker is null unless",
+      "--playback names one.",
+    ]
   ) { invocation, context throws(CommandError) in
     let options = try options(invocation, context)
     let node: any RunnableNode
@@ -57,7 +62,22 @@ enum RunCommand {
     }
     options.capture = try device(invocation, "--capture")
     options.playback = try device(invocation, "--playback")
+    if invocation.has("--parrot") { try makeParrot(&options, invocation) }
     return options
+  }
+
+  /// A parrot hears no microphone and, unless told to, plays nothing: it stands beside a node of the
+  /// same machine.
+  private static func makeParrot(
+    _ options: inout NodeOptions, _ invocation: Invocation
+  ) throws(CommandError) {
+    guard invocation.value("--capture") == nil else {
+      throw .usage("--capture: a parrot has no microphone; leave it out")
+    }
+    options.parrot = true
+    options.capture = "null"
+    if invocation.value("--playback") == nil { options.playback = "null" }
+    if invocation.value("--name") == nil { options.nickname = "parrot" }
   }
 
   private static func device(

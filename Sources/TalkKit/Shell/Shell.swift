@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import TalkCore
 import TalkCrypto
 import TalkDiscovery
@@ -32,6 +32,7 @@ final class Shell {
   var reserveTickets: [(ticket: UInt64, channel: ChannelID, turn: UInt64)] = []
   var pendingPresses: [PendingPress] = []
   var speech: Speech?
+  var parrot: Parrot?
   var avahiState = "off"
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
@@ -74,6 +75,7 @@ final class Shell {
     let mailbox = inputs
     writer = StoreWriter(directory: directory) { mailbox.post(.stored($0)) }
     node.announces = options.avahi
+    if options.parrot { parrot = Parrot(me: node.me) }
     for notice in state.notices { Log.line(notice) }
   }
 
@@ -113,7 +115,7 @@ final class Shell {
     try connectDiscovery()
     server = try ControlServer(
       path: ControlPath.resolve(
-        state: options.state, environment: ProcessInfo.processInfo.environment),
+        state: options.state, environment: Environment.places),
       handler: ControlBridge(inputs: inputs))
     linksChanged(networkWatch?.links ?? [])
     input { step in
