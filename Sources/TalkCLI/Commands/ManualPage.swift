@@ -55,7 +55,7 @@ struct ManualPage {
   private func option(_ option: Option) -> [String] {
     let name = Self.escaped(option.name)
     let heading = option.value.map { #".BI "\#(name) " "\#(Self.escaped($0))""# } ?? ".B \(name)"
-    return [".TP", heading] + Self.lines([Self.sentence(option.help)])
+    return [".TP", heading] + Self.lines([option.help + "."])
   }
 
   private var closing: [String] {
