@@ -2,8 +2,9 @@
 # shellcheck shell=bash disable=SC2154
 
 # What is installed beside what the package depends on, so that discovery and sound work; where a
-# laptop has PipeWire, its apt leaves PulseAudio out.
-bundle_extras=(avahi-daemon pulseaudio dbus-user-session)
+# laptop has PipeWire, its apt leaves PulseAudio out. Nothing that must be of the same version as a
+# package of the base system, such as libpam-systemd: laptops are at different updates.
+bundle_extras=(avahi-daemon pulseaudio)
 
 make_bundle() {
   local name=talkaround-$version-$architecture-bundle tree=$work/bundle cache=$work/debs
