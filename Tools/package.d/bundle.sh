@@ -12,10 +12,7 @@ make_bundle() {
   mkdir -p "$cache"
   uris=$(bundle_uris)
   key=$({ cat "$parts/install.sh" "$parts/bundle.sh" "$deb" && echo "$uris"; } | sha256sum)
-  if [ -e "$bundle" ] && [ "$(cat "$work/$name.key" 2>/dev/null)" = "$key $(digest "$bundle")" ]; then
-    say "up to date: $bundle"
-    return
-  fi
+  if is_up_to_date "$bundle" "$key"; then return; fi
   download_missing "$uris" "$cache"
 
   rm -rf "$tree"
@@ -32,7 +29,7 @@ make_bundle() {
     --numeric-owner --mode=u+rw,go+rX,go-w --mtime "@$SOURCE_DATE_EPOCH" "$name"
   mv "$bundle.part" "$bundle"
   rm -rf "$tree"
-  echo "$key $(digest "$bundle")" >"$work/$name.key"
+  note_made "$bundle" "$key"
   say "made $bundle, $(wc -l <<<"$uris") Debian packages, $(size_of "$bundle")"
 }
 
@@ -52,7 +49,8 @@ bundle_uris() {
   wanted=$(comm -13 <(sort -u <<<"$base_packages") <(sort -u <<<"$all"))
   # shellcheck disable=SC2086
   # From an empty folder: apt leaves out what it finds.
-  (mkdir -p "$work/empty" && cd "$work/empty" && apt-get download --print-uris $wanted) | tr -d "'" | sort -k2
+  (mkdir -p "$work/empty" && cd "$work/empty" && apt-get download --print-uris $wanted) |
+    tr -d "'" | sort -k2
 }
 
 # The names that the package's dependencies begin with; apt finds what provides them.

@@ -7,10 +7,7 @@ make_deb() {
   local name=talkaround_${version}_$architecture.deb key root=$work/root
   deb=$output/$name
   key=$(deb_key)
-  if [ -e "$deb" ] && [ "$(cat "$work/$name.key" 2>/dev/null)" = "$key $(digest "$deb")" ]; then
-    say "up to date: $deb"
-    return
-  fi
+  if is_up_to_date "$deb" "$key"; then return; fi
   rm -rf "$root"
   mkdir -p "$root/DEBIAN"
   stage_files "$root"
@@ -20,7 +17,7 @@ make_deb() {
   dpkg-deb --root-owner-group -Zxz -z9 --build "$root" "$deb.part" >/dev/null
   mv "$deb.part" "$deb"
   rm -rf "$root"
-  echo "$key $(digest "$deb")" >"$work/$name.key"
+  note_made "$deb" "$key"
   say "made $deb, $(size_of "$deb")"
 }
 
@@ -31,6 +28,16 @@ deb_key() {
     cat "$program" "$here/package" "$parts"/*
   } | sha256sum | cut -d' ' -f1
 }
+
+# A file that was made from what has this key, and has not changed since.
+is_up_to_date() { # FILE KEY
+  [ -e "$1" ] && [ "$(cat "$(key_file "$1")" 2>/dev/null)" = "$2 $(digest "$1")" ] || return 1
+  say "up to date: $1"
+}
+
+note_made() { echo "$2 $(digest "$1")" >"$(key_file "$1")"; } # FILE KEY
+
+key_file() { echo "$work/$(basename "$1").key"; }
 
 digest() { sha256sum <"$1" | cut -d' ' -f1; }
 

@@ -47,5 +47,6 @@ apt() {
 }
 echo "install.sh: installing Talkaround @VERSION@"
 apt update || fail 69 "apt cannot read $here/packages"
-apt install talkaround=@VERSION@ </dev/null || fail 69 "apt could not install; what it said is above"
+apt install talkaround=@VERSION@ </dev/null ||
+  fail 69 "apt could not install; what it said is above"
 echo "install.sh: installed. Start it with: talkaround run"

@@ -21,8 +21,8 @@ struct ManualPage {
       ".SH DESCRIPTION",
     ]
       + Self.lines([
-        "Laptops on a network find one another, form encrypted channels, agree among themselves who",
-        "may speak, so that one person talks at a time, and carry the voice.",
+        "Laptops on a network find one another, form encrypted channels, agree among themselves",
+        "who may speak, so that one person talks at a time, and carry the voice.",
         "There is no server.",
       ]) + [".PP"]
       + Self.lines([

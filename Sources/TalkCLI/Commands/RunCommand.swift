@@ -66,8 +66,8 @@ enum RunCommand {
     return options
   }
 
-  /// A parrot hears no microphone and, unless told to, plays nothing: it stands beside a node of the
-  /// same machine.
+  /// A parrot hears no microphone and, unless told to, plays nothing: it stands beside a node of
+  /// the same machine.
   private static func makeParrot(
     _ options: inout NodeOptions, _ invocation: Invocation
   ) throws(CommandError) {
