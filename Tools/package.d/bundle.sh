@@ -18,8 +18,8 @@ make_bundle() {
   rm -rf "$tree"
   mkdir -p "$tree/$name/packages"
   cp "$deb" "$tree/$name/packages"
-  local uri file rest
-  while read -r uri file rest; do cp "$cache/$file" "$tree/$name/packages"; done <<<"$uris"
+  local file
+  while read -r _ file _; do cp "$cache/$file" "$tree/$name/packages"; done <<<"$uris"
   (cd "$tree/$name/packages" && dpkg-scanpackages --multiversion . 2>/dev/null >Packages)
   sed -e "s|@VERSION@|$version|g" -e "s|@ARCHITECTURE@|$architecture|g" "$parts/install.sh" \
     >"$tree/$name/install.sh"
@@ -69,8 +69,8 @@ onto_nothing() { # PACKAGE…
 }
 
 download_missing() { # URIS CACHE
-  local uri file size rest missing=() total=0
-  while read -r uri file size rest; do
+  local file size missing=() total=0
+  while read -r _ file size _; do
     [ "$(stat -c %s "$2/$file" 2>/dev/null)" = "$size" ] && continue
     missing+=("$(sed 's/^\([^_]*\)_\(.*\)_[^_]*$/\1=\2/; s/%3a/:/' <<<"$file")")
     total=$((total + size))
