@@ -25,7 +25,8 @@ make_deb() {
 deb_key() {
   {
     echo "$version $architecture $maintainer $SOURCE_DATE_EPOCH"
-    cat "$program" "$here/package" "$parts"/*
+    find Profiles "$parts" -type f -print0 2>/dev/null | sort -z | xargs -0 cat
+    cat "$program" "$here/package"
   } | sha256sum | cut -d' ' -f1
 }
 

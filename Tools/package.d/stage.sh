@@ -31,6 +31,11 @@ stage_files() { # ROOT
   install_file ufw.profile "$root/etc/ufw/applications.d/talkaround"
   install_file firewalld.xml "$root/usr/lib/firewalld/services/talkaround.xml"
   install_file talkaround.svg "$root/usr/share/icons/hicolor/scalable/apps/talkaround.svg"
+  local profile
+  for profile in Profiles/*.json5; do
+    [ ! -e "$profile" ] ||
+      install -D -m 644 "$profile" "$root/usr/share/talkaround/profiles/$(basename "$profile")"
+  done
   for size in 32 48 64 128 256; do
     mkdir -p "$root/usr/share/icons/hicolor/${size}x$size/apps"
     rsvg-convert -w "$size" -h "$size" "$parts/talkaround.svg" \
