@@ -14,6 +14,7 @@ struct ArgumentParser {
 
   static let globalOptions = [
     Option("--state", "DIR", help: "keep state, lock and control socket in DIR"),
+    Option("--profile", "NAME|FILE", help: "settings for a node that this command starts"),
     Option("--help", help: "show this"),
     Option("--version", help: "show the version"),
   ]
@@ -62,6 +63,10 @@ struct ArgumentParser {
       value = rest.popFirst()
     }
     guard let value else { throw .usage("\(name) needs a value: \(name) \(option.value ?? "")") }
+    // As from a script whose variable is not set; an empty text names nothing.
+    guard option.value == nil || !value.isEmpty else {
+      throw .usage("\(name) is given an empty text; it needs \(option.value ?? "a value")")
+    }
     guard values[name] == nil || option.repeats else { throw .usage("\(name) is given twice") }
     values[name, default: []].append(value)
   }

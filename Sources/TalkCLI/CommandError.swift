@@ -5,6 +5,7 @@ enum ExitCode {
   static let ok: Int32 = 0
   static let usage: Int32 = 64
   static let unavailable: Int32 = 69
+  static let output: Int32 = 74
   static let busy: Int32 = 75
   static let noPermission: Int32 = 77
   static let state: Int32 = 78

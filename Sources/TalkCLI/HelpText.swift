@@ -15,17 +15,22 @@ struct HelpText {
       words.isEmpty
       ? [
         "talkaround: push to talk on your own network, without a server", "",
-        "Usage: talkaround [COMMAND] [OPTIONS]; without a command, the screen of the running node.",
+        "Usage: talkaround [COMMAND] [OPTIONS]; without a command, the screen of the node.",
         "",
       ] : ["Usage: talkaround \(words.joined(separator: " ")) COMMAND [OPTIONS]", ""]
     let foot = [
       "", "Options everywhere:",
       table(ArgumentParser.globalOptions.map { (Self.heading($0), $0.help) }), "",
-      "'talkaround COMMAND --help' says more. Exit codes: 64 usage; 69 no node, taken port,",
-      "unheard, no microphone; 75 busy or second copy; 77 permissions; 78 state files.",
     ]
+    let exitCodes = [
+      "'talkaround COMMAND --help' says more. Exit codes: 64 usage; 69 no node, taken port,",
+      "unheard, no microphone; 74 output not written; 75 busy or second copy; 77 permissions;",
+      "78 profile, identity or state file.",
+    ]
+    let more = ["'talkaround \(words.joined(separator: " ")) COMMAND --help' says more."]
     let list = table(zip(left, matching.map(\.summary)).map { ($0, $1) })
-    return (head + ["Commands:", list] + foot).joined(separator: "\n")
+    return (head + ["Commands:", list] + foot + (words.isEmpty ? exitCodes : more)).joined(
+      separator: "\n")
   }
 
   private func full(_ command: Command) -> String {

@@ -37,6 +37,12 @@ enum InviteInput {
     return String(word)
   }
 
+  /// The invite in what a person pasted, which a terminal may have broken into lines.
+  static func joined(_ text: String) -> String? {
+    let letters = text.filter { !$0.isWhitespace }
+    return letters.lowercased().hasPrefix(prefix) ? letters : nil
+  }
+
   /// Reads an invite from the file at `path`.
   static func read(file path: String) throws(CommandError) -> String {
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC)

@@ -7,6 +7,8 @@ struct TerminalMode {
   enum Mode {
     /// Lines as ever, but what is typed does not show.
     case noEcho
+    /// Every key at once, without an echo.
+    case keys
     /// Every key at once, without an echo; the alternate screen, without a cursor.
     case screen
   }
@@ -37,12 +39,14 @@ struct TerminalMode {
     for number in fatal + ending { _ = signal(number, terminalRestorer) }
     switch mode {
     case .noEcho: settings.c_lflag &= ~tcflag_t(ECHO)
+    case .keys: settings.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
     case .screen:
       settings.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
       settings.c_iflag &= ~tcflag_t(IXON | ICRNL)
       settings.c_oflag &= ~tcflag_t(OPOST)
     }
-    _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
+    // What was typed ahead is kept, but for what might be a secret.
+    _ = unsafe tcsetattr(descriptor, mode == .noEcho ? TCSAFLUSH : TCSADRAIN, &settings)
     if mode == .screen { Context.write(Array(Self.enter.description.utf8), to: output) }
   }
 
@@ -51,7 +55,7 @@ struct TerminalMode {
     if mode == .screen { Context.write(Array(Self.leave.description.utf8), to: output) }
     guard unsafe terminalDescriptor >= 0 else { return }
     var settings = unsafe terminalBefore
-    _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
+    _ = unsafe tcsetattr(descriptor, mode == .keys ? TCSADRAIN : TCSAFLUSH, &settings)
     unsafe terminalDescriptor = -1
     unsafe terminalOutput = -1
   }

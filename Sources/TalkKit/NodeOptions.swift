@@ -21,14 +21,25 @@ public struct NodeOptions: Hashable, Sendable {
   /// True when nobody looks: no view, all messages to standard error.
   public var headless: Bool
   /// True when the node repeats what it hears.
-  public var parrot: Bool
+  public var parrot = false
+  /// How loud tones are, in dB within `toneVolumes`; 0 is a peak 12 dB below full scale.
+  public var toneVolume = 0
+  /// The tones that sound.
+  public var tones = NodeTone.allCases.filter { $0 != .came && $0 != .left }
+  /// What is logged.
+  public var logLevel = LogLevel.info
+  /// The file that the log goes to; nil is standard error. It is kept below 512 KiB, with the half
+  /// before it beside it under the name with `.1`.
+  public var logFile: String?
+
+  /// How loud tones may be, in dB.
+  public static let toneVolumes = -60...12
 
   /// Options of their parts; what is left out is the default of a desktop.
   public init(
     state: String? = nil, port: UInt16? = nil, staticPeers: [String] = [],
     nickname: String? = nil, capture: String = "pulse", playback: String = "pulse",
-    avahi: Bool = true, hello: Bool = true, headless: Bool = false,
-    parrot: Bool = false
+    avahi: Bool = true, hello: Bool = true, headless: Bool = false
   ) {
     self.state = state
     self.port = port
@@ -39,7 +50,42 @@ public struct NodeOptions: Hashable, Sendable {
     self.avahi = avahi
     self.hello = hello
     self.headless = headless
-    self.parrot = parrot
+  }
+}
+
+/// A tone by which the node speaks to its person, by the name that `watch` has for it.
+public enum NodeTone: String, CaseIterable, Hashable, Sendable {
+  /// You may speak.
+  case permit
+  /// Somebody else speaks.
+  case busy
+  /// You wait, and have a place.
+  case queued
+  /// The talk limit comes soon.
+  case limitWarning = "limit-warning"
+  /// Your burst was ended for you.
+  case cut
+  /// Nobody hears you.
+  case unheard
+  /// A member came.
+  case came
+  /// A member went.
+  case left
+}
+
+/// How much is logged; each level holds those before it.
+public enum LogLevel: String, CaseIterable, Comparable, Sendable {
+  /// What is broken and may be mended.
+  case error
+  /// What changed: a line a change.
+  case info
+  /// Also who came and left.
+  case debug
+
+  /// Orders from little to much.
+  public static func < (left: LogLevel, right: LogLevel) -> Bool {
+    let all = allCases
+    return (all.firstIndex(of: left) ?? 0) < (all.firstIndex(of: right) ?? 0)
   }
 }
 

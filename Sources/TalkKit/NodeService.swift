@@ -40,6 +40,9 @@ public final class NodeService: Sendable {
     } catch {
       throw NodeServiceError(error)
     }
+    // Now that the folder is known to be ours alone: the log may lie in it.
+    try Log.configure(
+      level: options.logLevel, file: options.logFile, takesStandardError: options.headless)
     if !Secret.canLockMemory {
       notices.append("secrets may reach the swap: raise the limit of locked memory (ulimit -l)")
     }

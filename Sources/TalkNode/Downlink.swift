@@ -20,7 +20,7 @@ import TalkWire
   private var first: Playout
   /// The one that waits for the first one's end.
   private var second: Playout
-  private let tones = TonePlayer()
+  private let tones: TonePlayer
   /// The burst that frames are taken for.
   private(set) var burst: Burst?
   /// The level of the last rendered quantum.
@@ -28,8 +28,9 @@ import TalkWire
   /// True while our own burst leaves: nothing of others is rendered then.
   var isMuted = false
 
-  /// Takes the memory of both playouts and the tones.
-  init() throws(VoiceError) {
+  /// Takes the memory of both playouts and the tones, which are `toneGain` times as loud as usual.
+  init(toneGain: Double) throws(VoiceError) {
+    tones = TonePlayer(gain: toneGain)
     first = try Playout()
     second = try Playout()
   }

@@ -59,8 +59,14 @@ extension Node {
   func tone(
     _ event: ToneEvent, _ tone: Tone, _ reason: ToneReason, _ channel: Channel, _ step: Step
   ) {
-    downlink.play(tone)
+    if !silentTones.contains(event) { downlink.play(tone) }
     step.record(.tell(.tone(channel.id, event, reason)))
+  }
+
+  /// Sounds that a member came or went, if the person wants to hear that.
+  func presenceTone(_ event: ToneEvent, of peer: PeerID, _ channel: Channel, _ step: Step) {
+    guard channel.id == current, !silentTones.contains(event) else { return }
+    tone(event, event == .came ? .came : .left, .member(peer), channel, step)
   }
 
   private func send(

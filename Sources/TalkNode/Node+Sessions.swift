@@ -27,6 +27,7 @@ extension Node {
       return
     }
     channel.window.admitted()
+    channel.nicknames[peer] = introduction.nickname
     rosterChanged(channel, [peer], step)
     sessions.accept(pending, now: step.now, slab: step.slab)
     step.record(.tell(.admitted(channel.id, peer)))
@@ -119,7 +120,8 @@ extension Node {
           peer, isPresent && channel.peers[peer] != nil, now: step.now)
         performFloor(channel, step)
         step.record(.tell(.member(channel.id, peer)))
-      case .notice: break
+      case .notice(let peer, let isPresent):
+        presenceTone(isPresent ? .came : .left, of: peer, channel, step)
       }
     }
   }

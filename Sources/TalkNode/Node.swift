@@ -31,6 +31,8 @@ package final class Node {
     package var sendsHellos: Bool
     /// Where secrets are kept.
     package var memory: Secret.Memory
+    /// How many times as loud as usual tones are; 0 is silence.
+    package var toneGain = 1.0
 
     /// Makes a configuration of its parts.
     package init(
@@ -83,6 +85,8 @@ package final class Node {
   package var hasMicrophone = true
   /// True when there is something to play on: without it we hear nobody, and say so.
   package var hasSpeaker = true
+  /// What happens without a sound. Came and left are off unless wanted (surface.md, "Tones").
+  package var silentTones: [ToneEvent] = [.came, .left]
   /// True while discovery over mDNS is wanted.
   package var announces = true
   /// What was dropped, by reason.
@@ -106,7 +110,7 @@ package final class Node {
     nextRequestBase = UInt64(configuration.startCount) << 32
     do {
       uplink = try Uplink()
-      downlink = try Downlink()
+      downlink = try Downlink(toneGain: configuration.toneGain)
     } catch {
       throw .codec(error)
     }

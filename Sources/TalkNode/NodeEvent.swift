@@ -16,6 +16,10 @@ package enum ToneEvent: String, Hashable, Sendable, CaseIterable {
   case cut
   /// Nobody hears you.
   case unheard
+  /// A member came; told only when it sounds.
+  case came
+  /// A member went; told only when it sounds.
+  case left
 }
 
 /// Why a tone sounded, from a closed list.
@@ -24,6 +28,8 @@ package enum ToneReason: Hashable, Sendable {
   case none
   /// The holder that speaks.
   case holder(PeerID)
+  /// The member that came or went.
+  case member(PeerID)
   /// The place in the queue, from 1.
   case place(Int)
   /// What the holder said.

@@ -16,6 +16,10 @@ package enum Tone: Int, Sendable, CaseIterable {
   case free
   /// Nobody hears you.
   case unheard
+  /// A member came.
+  case came
+  /// A member went.
+  case left
 
   /// Its notes in order: a frequency in hertz (0 is a pause) and milliseconds.
   var notes: [(hertz: Double, milliseconds: Int)] {
@@ -27,6 +31,8 @@ package enum Tone: Int, Sendable, CaseIterable {
     case .cut: [(784, 80), (587, 80), (392, 140)]
     case .free: [(523, 60), (659, 80)]
     case .unheard: [(262, 180), (0, 80), (262, 260)]
+    case .came: [(659, 60), (880, 70)]
+    case .left: [(880, 60), (659, 70)]
     }
   }
 }

@@ -5,7 +5,7 @@ import TalkCore
 ///
 /// A tone that is played while another sounds takes its place: the newest news counts.
 @safe package final class TonePlayer {
-  /// The loudest sample of a tone: 12 dB below full scale.
+  /// The loudest sample of a tone at gain 1: 12 dB below full scale.
   private static let amplitude = 8_192.0
   /// How long each note swells and dies away, in samples: 5 ms.
   private static let ramp = 240
@@ -14,13 +14,20 @@ import TalkCore
   private let ranges: [Range<Int>]
   private var playing = 0..<0
 
-  /// Makes every tone.
-  package init() {
+  /// The most that a tone may be louder than 12 dB below full scale: 12 dB.
+  package static let gainLimit = 3.98
+
+  /// Makes every tone, `gain` times as loud as 12 dB below full scale: 0 is silence, what exceeds
+  /// `gainLimit` counts as that.
+  package init(gain: Double = 1) {
+    let amplitude = Self.amplitude * min(max(gain, 0), Self.gainLimit)
     var ranges: [Range<Int>] = []
     var sound: [Int16] = []
     for tone in Tone.allCases {
       let start = sound.count
-      for note in tone.notes { Self.append(note.hertz, note.milliseconds, to: &sound) }
+      for note in tone.notes {
+        Self.append(note.hertz, note.milliseconds, amplitude, to: &sound)
+      }
       ranges.append(start..<sound.count)
     }
     self.ranges = ranges
@@ -30,7 +37,9 @@ import TalkCore
 
   deinit { unsafe samples.deallocate() }
 
-  private static func append(_ hertz: Double, _ milliseconds: Int, to sound: inout [Int16]) {
+  private static func append(
+    _ hertz: Double, _ milliseconds: Int, _ amplitude: Double, to sound: inout [Int16]
+  ) {
     let count = milliseconds * VoiceFormat.sampleRate / 1_000
     for index in 0..<count {
       let phase = 2 * Double.pi * hertz * Double(index) / Double(VoiceFormat.sampleRate)

@@ -99,12 +99,12 @@ import Testing
 
   @Test func `without a node every command says so with 69`() throws {
     let scratch = Scratch()
-    for line in ["status", "watch", "talk hold", "stop", "invite", "members", "devices"] {
+    for line in ["status", "watch", "talk hold", "invite", "members", "devices"] {
       let program = try Program(
         line.split(separator: " ").map(String.init), state: scratch.path)
       #expect(program.end() == 69)
       #expect(program.errors.hasPrefix("talkaround: no node is running"))
-      #expect(program.errors.contains("talkaround run"))
+      #expect(program.errors.contains("talkaround start"))
     }
   }
 
@@ -234,6 +234,38 @@ import Testing
     #expect(!program.output.unicodeScalars.contains("\u{9b}"))
     program.signal(SIGINT)
     #expect(program.end() == -SIGINT)
+  }
+
+  @Test func `watch ends with 0 as soon as nobody reads it, without an event`() throws {
+    let fixture = try Fixture()
+    let program = try fixture.program(["watch"])
+    #expect(program.wait { $0.output.contains("\n") })
+    program.closeOutput()
+    #expect(program.end() == 0)
+    #expect(program.errors == "")
+  }
+
+  @Test(arguments: ["watch", "status", "status --json", "config reference", "--help"])
+  func `results that can't be written end with 74`(_ line: String) throws {
+    let fixture = try Fixture()
+    let words = line.split(separator: " ").map(String.init)
+    let program = try Program(words, state: fixture.scratch.path, output: "/dev/full")
+    #expect(program.end() == 74)
+    #expect(
+      program.errors
+        == "talkaround: standard output: No space left on device; the results are not whole\n")
+  }
+
+  @Test func `a name that was cut is told`() throws {
+    let fixture = try Fixture(
+      FakeNode { _ in .success(.channel(Sample.channel(name: "cafe\u{301}"))) })
+    let cut = try fixture.program(["channel", "create", "cafe\u{301}s and more"])
+    #expect(cut.end() == 0)
+    #expect(cut.errors.contains("the channel's name: a name has at most 32 bytes"))
+    #expect(cut.errors.contains("it is now \"cafe\u{301}\""))
+    let whole = try fixture.program(["channel", "create", "cafe\u{301}"])
+    #expect(whole.end() == 0)
+    #expect(!whole.errors.contains("32 bytes"))
   }
 
   @Test func `watch ends with 69 when the node does`() throws {

@@ -139,10 +139,11 @@ import Testing
 
   @Test func `run with --parrot needs no sound, and takes no microphone`() throws {
     let plain = try CommandLineTests.options("--parrot")
-    #expect(
-      plain
-        == NodeOptions(
-          nickname: "parrot", capture: "null", playback: "null", headless: true, parrot: true))
+    var expected = NodeOptions(
+      nickname: "parrot", capture: "null", playback: "null", headless: true)
+    expected.parrot = true
+    expected.tones = []
+    #expect(plain == expected)
     let named = try CommandLineTests.options("--parrot --name polly --playback p.wav")
     #expect(named?.nickname == "polly")
     #expect(named?.playback == "p.wav")

@@ -130,6 +130,86 @@ import Testing
       page.contains { $0.hasPrefix("Floor: you wait, place 1; ben speaks (0 s); queue: you") })
   }
 
+  static func page(
+    _ width: Int, _ model: ScreenModel, keyIsDown: Bool = false
+  ) -> [String] {
+    ScreenText(width: width, height: 24).lines(model, keyIsDown: keyIsDown).map {
+      String($0.reversed().drop { $0 == " " }.reversed())
+    }
+  }
+
+  @Test func `on forty columns nothing of the foot is cut`() {
+    let page = Self.page(40, Self.model([Sample.tone("cut", reason: .overruled)]))
+    #expect(
+      page.suffix(3) == [
+        "cut: another holder's claim won", "SPACE talks, again ends   q quits",
+        "(this terminal reports no releases)",
+      ])
+    let long = Self.page(40, Self.model([Sample.tone("unheard", reason: .noSpeaker)]))
+    #expect(
+      long.suffix(4).prefix(2) == [
+        "unheard: there is no loudspeaker, or it", "could not be opened",
+      ])
+    #expect(Self.page(80, Self.model()).last?.hasSuffix("releases)   q quits") == true)
+    #expect(Self.page(60, Self.model()).last == "q quits")
+  }
+
+  @Test(arguments: [
+    (FloorState.idle, false, "SPACE talks, again ends"), (.idle, true, "SPACE ends talking"),
+    (.taken, false, "SPACE asks for the floor"), (.taken, true, "SPACE gives up waiting"),
+    (.requested, true, "SPACE gives up waiting"), (.queued, true, "SPACE gives up waiting"),
+    (.queued, false, "SPACE gives up waiting"), (.ours, true, "SPACE ends talking"),
+    (.ours, false, "SPACE ends talking"),
+  ])
+  func `the foot says what the space bar does now`(
+    _ state: FloorState, _ isDown: Bool, _ hint: String
+  ) {
+    let model = Self.model([.floor(Sample.floorEvent(state, holder: Sample.ben, name: "ben"))])
+    #expect(Self.page(80, model, keyIsDown: isDown).last?.hasPrefix(hint) == true)
+  }
+
+  @Test func `a message is gone once the floor has overtaken it`() {
+    let queued = Self.model([
+      .floor(Sample.floorEvent(.queued, holder: Sample.ben, name: "ben", place: 1)),
+      Sample.tone("queued", reason: .busy, name: "ben", place: 1),
+    ])
+    #expect(queued.message == "queued: place 1, ben speaks")
+    var later = queued
+    later.take(
+      WatchEvent(
+        seq: 9, at: .zero, wallSeconds: 0,
+        content: .floor(Sample.floorEvent(.taken, holder: Sample.ben))))
+    #expect(later.message == "")
+    var spoken = Self.model([
+      .floor(Sample.floorEvent(.ours, holder: Sample.anna)), Sample.tone("permit"),
+    ])
+    #expect(spoken.message == "speak now")
+    spoken.take(Sample.report())
+    #expect(spoken.message == "")
+    #expect(
+      Self.model([Sample.tone("unheard", reason: .alone), .floor(Sample.floorEvent(.idle))])
+        .message.hasPrefix("unheard"))
+  }
+
+  @Test func `a space lets go of a key that is pressed elsewhere, and a held one presses none`()
+    throws
+  {
+    var report = Sample.report()
+    report.channels[0].floor = Sample.floor(.ours)
+    let latched = report
+    let fixture = try Fixture(
+      FakeNode { $0 == .status ? .success(.status(latched)) : FakeNode.ordinary($0) })
+    let terminal = Terminal()
+    let program = try fixture.program([], input: .terminal(terminal))
+    #expect(terminal.wait { $0.contains("SPACE ends talking") })
+    terminal.type(" ")
+    #expect(fixture.node.wait { $0.requests.contains(.talkRelease) })
+    terminal.type("  ")
+    terminal.type("q")
+    #expect(program.end() == 0)
+    #expect(TalkCommandTests.holds(fixture.node) == 0)
+  }
+
   @Test func `a press that the node ended lets go of the key`() {
     #expect(Self.model([Sample.tone("cut", reason: .limit)]).pressEnded)
     #expect(Self.model([Sample.tone("busy", reason: .queueFull)]).pressEnded)

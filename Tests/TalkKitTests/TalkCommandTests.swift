@@ -169,7 +169,24 @@ import Testing
     let program = try fixture.program(["talk", "--file", "./speech.wav"] + any)
     #expect(program.end() == heard.exitCode)
     #expect(program.errors == heard.said)
-    #expect(fixture.node.requests == [.talkFile(path: path)])
+    #expect(fixture.node.requests.last == .talkFile(path: path))
+  }
+
+  @Test func `a file behind somebody who speaks waits, and says so`() throws {
+    let fixture = try Fixture(
+      FakeNode {
+        if case .talkFile = $0 { nil } else { FakeNode.ordinary($0) }
+      })
+    let path = "\(fixture.scratch.path)/speech.wav"
+    #expect(FileManager.default.createFile(atPath: path, contents: Data("RIFF".utf8)))
+    let program = try fixture.program(["talk", "--file", path])
+    #expect(fixture.node.wait { $0.keptCount == 1 })
+    fixture.server.publish(
+      Sample.tone("queued", reason: .busy, name: "b\u{1b}n", place: 1), at: .zero)
+    #expect(program.wait { $0.errors == "queued: place 1, b\\u{1b}n speaks\n" })
+    fixture.node.answerKept(.success(.heard(Sample.heard())))
+    #expect(program.end() == 0)
+    #expect(program.errors.hasSuffix("speaks\nheard by 1 of 1\n"))
   }
 
   @Test func `speech from standard input reaches the node as a file, and leaves none`() throws {
@@ -177,7 +194,8 @@ import Testing
     let speech = String(repeating: "RIFF speech ", count: 20_000)
     let fixture = try Fixture(
       FakeNode { request in
-        guard case .talkFile(let path) = request,
+        guard case .talkFile(let path) = request else { return FakeNode.ordinary(request) }
+        guard
           FileManager.default.contents(atPath: path) == Data(speech.utf8)
         else { return .failure(ControlFailure(.badFile, "not the speech")) }
         return .success(.heard(Sample.heard()))

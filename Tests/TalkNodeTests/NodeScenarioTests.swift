@@ -36,6 +36,23 @@ import Testing
     }
   }
 
+  @Test func comingAndGoingSoundsOnlyForWhoWantsThat() throws {
+    let mesh = try NodeMesh(count: 3, seed: 5)
+    mesh.hosts[0].node.silentTones = []
+    _ = try mesh.joinAll()
+    mesh.run(for: .seconds(2))
+    mesh.input(2) { $0.stop($1) }
+    mesh.crash(2)
+    mesh.run(for: .seconds(400))
+    func tones(_ index: Int) -> [ToneEvent] {
+      mesh.told.filter { $0.node == index }.compactMap { told in
+        if case .tone(_, let tone, .member) = told.event { tone } else { nil }
+      }
+    }
+    #expect(tones(0) == [.came, .came, .left])
+    #expect(tones(1) == [])
+  }
+
   @Test func whatOneSaysTheOthersHear() throws {
     let mesh = try NodeMesh(count: 3, seed: 2)
     let channel = try mesh.joinAll()

@@ -93,13 +93,27 @@ import Testing
     let sound = render(tone)
     let (first, last) = pitches(sound)
     switch tone {
-    case .permit, .free: #expect(last > first * 1.15)
+    case .permit, .free, .came: #expect(last > first * 1.15)
+    case .left: #expect(last < first * 0.9)
     case .cut: #expect(last < first * 0.7)
     case .busy, .unheard: #expect(abs(last - first) < 60 && first < 400)
     case .queued, .limitWarning: #expect(abs(last - first) < 60 && first > 500)
     }
     #expect(sound.map { abs(Int($0)) }.max()! < 8_400)
     #expect(abs(Int(sound[0])) < 50 && abs(Int(sound[sound.count - 1])) < 50)
+  }
+
+  @Test(arguments: [(0.0, 0), (0.5, 4_096), (1.0, 8_192), (3.98, 32_604), (100.0, 32_604)])
+  func tonesAreAsLoudAsWanted(gain: Double, peak: Int) {
+    let player = TonePlayer(gain: gain)
+    player.play(.unheard)
+    var loudest = 0
+    while player.isPlaying {
+      var part = [Int16](repeating: 0, count: 480)
+      part.withUnsafeMutableBufferPointer { player.mix(into: $0) }
+      loudest = max(loudest, part.map { abs(Int($0)) }.max()!)
+    }
+    #expect(abs(loudest - peak) <= peak / 50 + 1)
   }
 
   @Test func theNewestToneTakesThePlaceOfTheOneBefore() {

@@ -14,6 +14,9 @@ enum ChannelCommands {
     let name = JSONValue.string(invocation.argument ?? "")
     let channel = try client.ask(.channelCreate, ["name": name], as: ChannelStatus.self)
     context.print("made \(DisplayText.name(channel.name)) (\(DisplayText.name(channel.id)))")
+    if let notice = cutNotice(wanted: invocation.argument ?? "", got: channel.name) {
+      context.tell(notice)
+    }
     context.tell("Let others in: talkaround invite")
     return ExitCode.ok
   }
@@ -60,6 +63,11 @@ enum ChannelCommands {
     return ExitCode.ok
   }
 
+  /// Says what a channel's name became, where that is not what was wanted.
+  static func cutNotice(wanted: String, got name: String) -> String? {
+    wanted == name ? nil : RunOptions.cutNotice("the channel's name", name)
+  }
+
   /// The parameter `channel`, where one was named.
   static func channelParameter(_ name: String?) -> [String: JSONValue] {
     name.map { ["channel": .string($0)] } ?? [:]
@@ -71,7 +79,7 @@ enum ChannelCommands {
     lines: (Value) -> [String]
   ) throws(CommandError) -> Int32 {
     if invocation.has("--json") {
-      Context.write(answer + [UInt8(ascii: "\n")], to: context.output)
+      context.put(answer + [UInt8(ascii: "\n")])
       return ExitCode.ok
     }
     guard let value = JSONLine.decode(type, answer) else {

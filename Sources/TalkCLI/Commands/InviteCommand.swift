@@ -50,7 +50,8 @@ enum InviteCommand {
     return seconds
   }
 
-  private static func time(_ seconds: Int) -> String {
+  /// Seconds in the largest unit that fits.
+  static func time(_ seconds: Int) -> String {
     if seconds % 3_600 == 0 { return "\(seconds / 3_600)h" }
     return seconds % 60 == 0 ? "\(seconds / 60)m" : "\(seconds)s"
   }

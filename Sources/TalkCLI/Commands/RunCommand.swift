@@ -8,16 +8,8 @@ enum RunCommand {
     "run",
     options: [
       Option("--headless", help: "no screen, even on a terminal"),
-      Option("--port", "N", help: "the UDP port"),
-      Option(
-        "--peer", "HOST:PORT", repeats: true, help: "a node that is always tried; may be repeated"),
-      Option("--name", "NICK", help: "your nickname from now on"),
-      Option("--capture", "DEVICE", help: "pulse, pulse:SOURCE, null, or FILE.wav"),
-      Option("--playback", "DEVICE", help: "pulse, pulse:SINK, null, or FILE.wav"),
-      Option("--no-avahi", help: "do not use Avahi to find members"),
-      Option("--no-hello", help: "do not send sealed hellos to find members"),
       Option("--parrot", help: "repeat what is heard: to try a microphone alone"),
-    ],
+    ] + RunOptions.all,
     summary: "run the node here, with its screen on a terminal",
     notes: [
       "It ends by q on the screen, SIGINT, SIGTERM, or 'talkaround stop'.",
@@ -40,28 +32,16 @@ enum RunCommand {
   static func options(
     _ invocation: Invocation, _ context: Context
   ) throws(CommandError) -> NodeOptions {
-    var options = NodeOptions(state: invocation.state)
-    options.headless = invocation.has("--headless") || !context.isInteractive
-    options.avahi = !invocation.has("--no-avahi")
-    options.hello = !invocation.has("--no-hello")
-    options.staticPeers = invocation.values["--peer"] ?? []
-    for peer in options.staticPeers where !isHostAndPort(peer) {
-      throw .usage("--peer \(peer): write HOST:PORT, such as ben-laptop:41717 or [fe80::1]:41717")
-    }
-    if let text = invocation.value("--port") {
-      guard let port = UInt16(text), port > 0 else {
-        throw .usage("--port \(text): must be from 1 to 65535")
+    var options = try RunOptions(invocation, context).options
+    options.headless = options.headless || !context.isInteractive
+    // Lines of the log would tear the screen.
+    if !options.headless, options.logFile == nil, isatty(context.error) == 1 {
+      do throws(NodeServiceError) {
+        options.logFile = try StateFolder.path(invocation.state, context.environment) + "/log"
+      } catch {
+        throw CommandError(error)
       }
-      options.port = port
     }
-    if let text = invocation.value("--name") {
-      guard let name = SafeText.name(text) else {
-        throw .usage("--name: has nothing visible in it; use letters")
-      }
-      options.nickname = name
-    }
-    options.capture = try device(invocation, "--capture")
-    options.playback = try device(invocation, "--playback")
     if invocation.has("--parrot") { try makeParrot(&options, invocation) }
     return options
   }
@@ -75,30 +55,10 @@ enum RunCommand {
       throw .usage("--capture: a parrot has no microphone; leave it out")
     }
     options.parrot = true
+    options.tones = []
     options.capture = "null"
     if invocation.value("--playback") == nil { options.playback = "null" }
     if invocation.value("--name") == nil { options.nickname = "parrot" }
-  }
-
-  private static func device(
-    _ invocation: Invocation, _ option: String
-  ) throws(CommandError) -> String {
-    guard let text = invocation.value(option) else { return "pulse" }
-    let isPulse = text == "pulse" || (text.hasPrefix("pulse:") && text.count > 6)
-    guard isPulse || text == "null" || text.lowercased().hasSuffix(".wav") else {
-      let hint = NearestName.hint(text, among: ["pulse", "null"])
-      throw .usage("\(option) \(text): must be pulse, pulse:NAME, null, or FILE.wav\(hint)")
-    }
-    return text
-  }
-
-  private static func isHostAndPort(_ text: String) -> Bool {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-      port > 0
-    else { return false }
-    let host = text[..<colon]
-    if host.hasPrefix("[") { return host.hasSuffix("]") && host.count > 2 }
-    return !host.isEmpty && !host.contains(":") && !host.contains(where: \.isWhitespace)
   }
 
   /// Serves without a screen until a signal or `talkaround stop`.
@@ -128,13 +88,32 @@ enum RunCommand {
       }
     }
     if let client = try connect(outcome, invocation, context) {
-      var screen = Screen(client: client, context: context, signals: signals)
-      _ = screen.run()
+      do throws(CommandError) {
+        try view(client, context, signals)
+      } catch {
+        node.stop()
+        thread.join()
+        throw error
+      }
     }
     node.stop()
     thread.join()
     if let error = outcome.error { throw CommandError(error) }
     return ExitCode.ok
+  }
+
+  /// The first run's questions, where there is no channel, and the screen.
+  private static func view(
+    _ client: ControlClient, _ context: Context, _ signals: SignalPipe
+  ) throws(CommandError) {
+    var message = ""
+    switch try AttachFirstRun.run(client, context, signals) {
+    case .leave: return
+    case .screen(let text): message = text
+    case nil: break
+    }
+    var screen = Screen(client: client, context: context, signals: signals, message: message)
+    _ = screen.run()
   }
 
   /// Connects once the node serves; nil when it ended before.

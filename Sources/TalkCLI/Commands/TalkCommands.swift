@@ -65,11 +65,37 @@ enum TalkCommands {
     let speech = try SpeechFile(name, context)
     let client = try context.connect(invocation)
     let parameters: [String: JSONValue] = ["path": .string(speech.path)]
-    let report = try client.ask(
-      .talkFile, parameters, as: HeardEvent.self, patience: nil)
+    let report = try speak(client, parameters, context)
     // The file behind the path must stay open until the node has read it.
     speech.end()
     return try judge(report, any: invocation.has("--any"), context)
+  }
+
+  /// Has the file spoken; while somebody else has the floor, that is told.
+  private static func speak(
+    _ client: ControlClient, _ parameters: [String: JSONValue], _ context: Context
+  ) throws(CommandError) -> HeardEvent {
+    do throws(ControlError) {
+      _ = try client.call(.subscribe)
+      let id = try client.send(.talkFile, parameters)
+      while true {
+        switch try client.receive(nil) {
+        case .event(let json):
+          guard let event = JSONLine.decode(WatchEvent.self, json),
+            case .tone(let tone) = event.content, ["busy", "queued"].contains(tone.tone)
+          else { continue }
+          context.tell(ToneText(tone).line)
+        case .answer(let answered, let result) where answered == id:
+          let json: [UInt8]
+          do { json = try result.get() } catch { throw .refused(error) }
+          guard let report = JSONLine.decode(HeardEvent.self, json) else { throw .notUnderstood }
+          return report
+        default: continue
+        }
+      }
+    } catch {
+      throw CommandError(error)
+    }
   }
 
   /// Says who heard it and who did not, and which exit code that makes.

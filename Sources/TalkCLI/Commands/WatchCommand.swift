@@ -1,3 +1,4 @@
+import Glibc
 import TalkKit
 
 /// `talkaround watch`: everything that happens, a line of JSON each.
@@ -10,18 +11,28 @@ enum WatchCommand {
     let levels = JSONValue.bool(invocation.has("--levels"))
     _ = try client.ask(.subscribe, ["levels": levels])
     while true {
+      guard Self.waits(for: client, while: context.output) else { return ExitCode.ok }
       let incoming: ControlClient.Incoming?
       do throws(ControlError) {
-        incoming = try client.receive(nil)
+        incoming = try client.receive(.zero)
       } catch {
         throw CommandError(error)
       }
       guard case .event(let event)? = incoming else { continue }
-      // A reader that has enough closes the pipe: that is no failure.
-      guard Context.write(event + [UInt8(ascii: "\n")], to: context.output) else {
-        return ExitCode.ok
-      }
+      guard context.put(event + [UInt8(ascii: "\n")]) else { return ExitCode.ok }
     }
+  }
+
+  /// Waits until something came from the node; false once nobody reads our output any more.
+  private static func waits(for client: ControlClient, while output: Int32) -> Bool {
+    guard !client.hasWaiting else { return true }
+    // Of a pipe without a reader, poll(2) tells an error though none is asked for.
+    var polled = [
+      pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: output, events: 0, revents: 0),
+    ]
+    _ = unsafe poll(&polled, nfds_t(polled.count), -1)
+    return polled[1].revents & Int16(POLLERR | POLLHUP | POLLNVAL) == 0
   }
 
   private static let notes =

@@ -26,13 +26,20 @@ struct Screen {
   private var beat: UInt64 = 0
   private var asked: UInt64 = 0
   private var wasDown = false
+  /// When our key was last let go: the node's answer takes a moment.
+  private var released: UInt64 = 0
+  /// The last space that let go of another key.
+  private var droppedSpace: UInt64?
+  private var releaseWanted = false
   /// True when something may wait in our own buffer, where poll(2) does not see it.
   private var moreWaits = false
 
-  init(client: ControlClient, context: Context, signals: SignalPipe) {
+  /// A view that opens with `message` at its foot.
+  init(client: ControlClient, context: Context, signals: SignalPipe, message: String = "") {
     self.client = client
     self.context = context
     self.signals = signals
+    model.tell(message)
   }
 
   /// The signals that the view waits for.
@@ -125,7 +132,7 @@ struct Screen {
       // q, Ctrl-C and Ctrl-D: the terminal sends no signals in this mode.
       case UInt8(ascii: "q"), 3, 4: return false
       case UInt8(ascii: " "):
-        key.press(at: now)
+        takeSpace(at: now)
         model.isStale = true
       default: break
       }
@@ -133,7 +140,29 @@ struct Screen {
     return true
   }
 
+  /// A space is our key, unless the floor is held or asked for by another key of this node, such as
+  /// 'talk press': then it lets go of that, and what a held bar repeats is dropped.
+  private mutating func takeSpace(at now: UInt64) {
+    if let last = droppedSpace, now - last < SpaceKey.heldMilliseconds * 3 {
+      droppedSpace = now
+      return
+    }
+    droppedSpace = nil
+    let state = model.channel?.floor.state
+    let isHeldElsewhere = state == .ours || state == .queued || state == .requested
+    guard isHeldElsewhere, !key.isDown, now - released >= Self.statusMilliseconds else {
+      return key.press(at: now)
+    }
+    droppedSpace = now
+    releaseWanted = true
+  }
+
   private mutating func sendKey(at now: UInt64) throws(ControlError) {
+    if releaseWanted {
+      releaseWanted = false
+      released = now
+      try client.send(.talkRelease)
+    }
     if key.isDown {
       guard !wasDown || now - beat >= UInt64(TalkHold.beatMilliseconds) else { return }
       beat = now
@@ -141,6 +170,7 @@ struct Screen {
       try client.send(.talkHold, notification: true)
     } else if wasDown {
       wasDown = false
+      released = now
       model.isStale = true
       try client.send(.talkRelease)
     }

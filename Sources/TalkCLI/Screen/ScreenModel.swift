@@ -22,6 +22,8 @@ struct ScreenModel {
   private(set) var level: Double?
   /// The latest thing to tell the person.
   private(set) var message = ""
+  /// The states of the floor in which the message is true; nil when it is in all.
+  private var messageStates: [FloorState]?
   /// True when something changed that only a new status shows.
   var needsStatus = false
   /// True when the screen should be drawn again.
@@ -32,10 +34,25 @@ struct ScreenModel {
   /// The channel to talk on.
   var channel: ChannelStatus? { report?.channels.first { $0.current } }
 
+  /// Shows a message at the foot, until another takes its place.
+  mutating func tell(_ text: String, while states: [FloorState]? = nil) {
+    message = text
+    messageStates = states
+    isStale = true
+  }
+
+  /// Drops a message that the floor has overtaken.
+  private mutating func settleMessage() {
+    guard let states = messageStates, let floor = channel?.floor, !states.contains(floor.state)
+    else { return }
+    tell("")
+  }
+
   /// Takes a whole status.
   mutating func take(_ report: StatusReport) {
     self.report = report
     isStale = true
+    settleMessage()
   }
 
   /// Takes what happened.
@@ -47,7 +64,7 @@ struct ScreenModel {
     case .burst(let burst): take(burst, at: event.atMilliseconds)
     case .heard(let heard): take(heard)
     case .tone(let tone): take(tone)
-    case .error(let error): message = DisplayText.line(error.message)
+    case .error(let error): tell(DisplayText.line(error.message))
     case .member, .device, .discovery, .status: needsStatus = true
     }
   }
@@ -67,6 +84,7 @@ struct ScreenModel {
     floor?.sinceMilliseconds = event.holder == nil ? nil : 0
     if let floor { report?.channels[index].floor = floor }
     if event.holder == nil { level = nil }
+    settleMessage()
   }
 
   private mutating func take(_ burst: BurstEvent, at now: Double) {
@@ -88,12 +106,18 @@ struct ScreenModel {
   private mutating func take(_ heard: HeardEvent) {
     let all = heard.heard.count + heard.missed.count
     let missed = heard.missed.map { DisplayText.name($0.name) }.joined(separator: ", ")
-    message = "heard by \(heard.heard.count) of \(all)\(missed.isEmpty ? "" : ", not \(missed)")"
+    tell("heard by \(heard.heard.count) of \(all)\(missed.isEmpty ? "" : ", not \(missed)")")
   }
 
   private mutating func take(_ tone: ToneReport) {
     let text = ToneText(tone)
-    message = text.line
+    switch tone.tone {
+    case "permit", "limit-warning": tell(text.line, while: [.ours])
+    case "queued": tell(text.line, while: [.queued])
+    case "busy" where tone.reason == .busy:
+      tell(text.line, while: [.taken, .requested, .queued])
+    default: tell(text.line)
+    }
     // Somebody who speaks and a place in the queue keep the key down: the floor comes when it is
     // free. Whatever else refuses or ends a press lets go of it.
     let waits = tone.tone == "queued" || (tone.tone == "busy" && tone.reason == .busy)

@@ -74,7 +74,43 @@ struct ScreenText {
   }
 
   private func foot(_ model: ScreenModel, keyIsDown: Bool) -> [String] {
-    let key = keyIsDown ? "SPACE ends talking" : "SPACE talks, again ends"
-    return [model.message, "\(key) (this terminal reports no releases)   q quits"]
+    wrapped(model.message) + keys(Self.keyHint(model.channel?.floor.state, keyIsDown: keyIsDown))
+  }
+
+  /// What the space bar does now.
+  static func keyHint(_ state: FloorState?, keyIsDown: Bool) -> String {
+    switch (state, keyIsDown) {
+    case (.ours, _), (.idle, true), (nil, true): "SPACE ends talking"
+    // The key may be down elsewhere: 'talk press'.
+    case (.queued, _), (.requested, _), (.taken, true): "SPACE gives up waiting"
+    case (.taken, false): "SPACE asks for the floor"
+    case (.idle, false), (nil, false): "SPACE talks, again ends"
+    }
+  }
+
+  /// The keys in as few lines as they fit into.
+  private func keys(_ hint: String) -> [String] {
+    let note = "(this terminal reports no releases)"
+    let layouts = [
+      ["\(hint) \(note)   q quits"], ["\(hint) \(note)", "q quits"], ["\(hint)   q quits", note],
+      ["\(hint)   q quits"],
+    ]
+    return layouts.first { $0.allSatisfy { DisplayText.columns($0) <= width } } ?? [
+      hint, "q quits",
+    ]
+  }
+
+  /// A text in at most two lines, broken at blanks.
+  private func wrapped(_ text: String) -> [String] {
+    guard DisplayText.columns(text) > width else { return [text] }
+    var first = ""
+    var rest = text.split(separator: " ", omittingEmptySubsequences: false)[...]
+    while let word = rest.first,
+      DisplayText.columns(first) + 1 + DisplayText.columns(String(word)) <= width
+    {
+      first += (first.isEmpty ? "" : " ") + word
+      rest.removeFirst()
+    }
+    return first.isEmpty ? [text] : [first, rest.joined(separator: " ")]
   }
 }

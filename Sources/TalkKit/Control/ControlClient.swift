@@ -93,6 +93,22 @@ package final class ControlClient {
     return value
   }
 
+  /// The node's process, as the system knows it (SO_PEERCRED of unix(7)); nil when it does not say.
+  package var nodeProcess: Int32? {
+    // struct ucred: process, user, group.
+    var credentials: [Int32] = [0, 0, 0]
+    var size = socklen_t(credentials.count * MemoryLayout<Int32>.size)
+    let failed = unsafe credentials.withUnsafeMutableBytes { buffer in
+      unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, buffer.baseAddress, &size)
+    }
+    return failed == 0 && credentials[0] > 0 ? credentials[0] : nil
+  }
+
+  /// True when something that came waits here, where poll(2) does not see it.
+  package var hasWaiting: Bool {
+    !events.isEmpty || input.contains(UInt8(ascii: "\n"))
+  }
+
   /// The next thing that came; nil when nothing does within `patience` (none: waits for ever).
   package func receive(_ patience: Duration?) throws(ControlError) -> Incoming? {
     if let event = events.popFirst() { return .event(event) }

@@ -38,7 +38,7 @@ extension ControlError: CustomStringConvertible {
     case .badFolder(let path, let why): return "\(path): \(why)"
     case .noPermission(let path): return "\(path): permission denied; check its owner and mode"
     case .noNode(let path):
-      return "no node is running (nobody answers at \(path)); start one with 'talkaround run'"
+      return "no node is running (nobody answers at \(path)); start one with 'talkaround start'"
     case .lost: return "the node closed the connection; look at its output for the reason"
     case .timedOut: return "the node does not answer; stop it and start it again"
     case .notUnderstood:

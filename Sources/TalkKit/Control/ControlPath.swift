@@ -21,3 +21,18 @@ package enum ControlPath {
     return "\(folder)/\(name)"
   }
 }
+
+/// Where a node keeps its state, for the node and the commands alike.
+package enum StateFolder {
+  /// The named directory, else the default one; throws when neither is known.
+  package static func path(
+    _ state: String?, _ environment: [String: String]
+  ) throws(NodeServiceError) -> String {
+    if let state { return state }
+    do throws(StoreError) {
+      return try StateDirectory.defaultPath(environment: environment)
+    } catch {
+      throw NodeServiceError(error)
+    }
+  }
+}

@@ -95,7 +95,7 @@ extension Shell {
         publish(
           .device(DeviceEvent(direction: direction, state: .running, device: device)))
       case .lost(let fault):
-        Log.line("\(direction.rawValue): \(fault)")
+        Log.error("\(direction.rawValue): \(fault)")
         publish(
           .device(
             DeviceEvent(

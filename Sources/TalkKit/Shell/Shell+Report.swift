@@ -92,20 +92,28 @@ extension Shell {
       input { self.speechHeard(heard, $0) }
     case .tone(let id, let tone, let reason): tellTone(id, tone, reason)
     case .joined(let id):
-      Log.line("joined \(node.name(of: id))")
+      Log.line("joined \(Log.quoted(node.name(of: id)))")
       tellService(id)
     case .admitted(let id, let peer):
       wantsInNames.removeAll { $0.channel == id && $0.peer == peer }
-      Log.line("admitted \(node.nickname(of: peer, on: id)) to \(node.name(of: id))")
+      Log.line("admitted \(logged(peer, id)) to \(Log.quoted(node.name(of: id)))")
     case .wantsIn(let id, let peer, let nickname): tellWantsIn(id, peer, nickname)
     case .identityElsewhere(let endpoint):
       let text =
         "our identity speaks from \(endpoint) too: one of the two was copied; start it with "
         + "another --state DIR"
-      Log.line(text)
+      Log.error(text)
       publish(.error(ErrorEvent(reason: .copiedIdentity, message: text)))
-    case .channels: for (id, _) in node.channelNames { tellService(id) }
+    case .channels:
+      let ids = node.channelNames.map(\.id)
+      loggedPresent = loggedPresent.filter { ids.contains($0.key.channel) }
+      for id in ids { tellService(id) }
     }
+  }
+
+  /// A member in a line of the log: what it calls itself, in quotes, and who it is.
+  private func logged(_ peer: PeerID, _ channel: ChannelID) -> String {
+    "\(Log.quoted(node.nickname(of: peer, on: channel))) \(peer.short)"
   }
 
   private func listener(_ peer: PeerID, _ channel: ChannelID) -> HeardEvent.Listener {
@@ -137,6 +145,7 @@ extension Shell {
       let member = node.members(of: id, now: BootClock.now()).first(where: { $0.id == peer })
     else { return }
     wantsInNames.removeAll { $0.channel == id && $0.peer == peer }
+    logPresence(member, id)
     publish(.member(MemberEvent(channel: id.description, member: memberStatus(member))))
     let isReady = channelStatus(id).status == .ready
     guard readiness[id] != isReady else { return }
@@ -144,11 +153,25 @@ extension Shell {
     tellService(id)
   }
 
+  /// Logs that a member came or left, once per change.
+  private func logPresence(_ member: MemberView, _ id: ChannelID) {
+    let key = MemberKey(channel: id, peer: member.id)
+    guard (loggedPresent[key] ?? false) != member.isPresent else { return }
+    loggedPresent[key] = member.isPresent ? true : nil
+    let word = member.isPresent ? "came" : "left"
+    Log.line("\(logged(member.id, id)) \(word) on \(Log.quoted(node.name(of: id)))", .debug)
+  }
+
   private func tellWantsIn(_ id: ChannelID, _ peer: PeerID, _ nickname: String) {
     guard !wantsInNames.contains(where: { $0.channel == id && $0.peer == peer }) else { return }
     if wantsInNames.count >= 64 { wantsInNames.removeFirst() }
     wantsInNames.append((id, peer, nickname))
-    Log.line("\(nickname) (\(peer.short)) wants to join \(node.name(of: id))")
+    if let place = newcomers.firstToTell(peer, on: id) {
+      let more = place == Newcomers.limit ? "; no more of them are logged" : ""
+      Log.line(
+        "\(Log.quoted(nickname)) \(peer.short) wants to join "
+          + "\(Log.quoted(node.name(of: id)))\(more)")
+    }
     guard let status = wantsIn(id).last else { return }
     publish(.member(MemberEvent(channel: id.description, member: status)))
   }
@@ -197,6 +220,7 @@ extension Shell {
       report.reason = .busy
       report.holder = holder.description
       report.name = node.nickname(of: holder, on: id)
+    case .member(let peer): report.name = node.nickname(of: peer, on: id)
     case .place(let place):
       report.reason = .busy
       report.place = place

@@ -26,7 +26,7 @@ extension Shell {
   /// A file is settled.
   func stored(_ completion: StoreWriter.Completion) {
     if let error = completion.error {
-      Log.line(error.description)
+      Log.error(error.description)
       publish(.error(ErrorEvent(reason: .stateFile, message: error.description)))
     }
     guard case .channel(let id) = completion.file else { return }

@@ -36,6 +36,10 @@ final class Shell {
   var avahiState = "off"
   var startedPeers: StoredPeers
   var wantsInNames: [(channel: ChannelID, peer: PeerID, name: String)] = []
+  /// The newcomers that were logged.
+  var newcomers = Newcomers()
+  /// Who was present when that was last logged.
+  var loggedPresent: [MemberKey: Bool] = [:]
   var stopping = false
   /// Whether one could talk on each channel when that was last told.
   var readiness: [ChannelID: Bool] = [:]
@@ -57,10 +61,15 @@ final class Shell {
       throw .unavailable(error.description)
     }
     sound = try Sound(capture: options.capture, playback: options.playback)
-    let configuration = Node.Configuration(
+    var configuration = Node.Configuration(
       nickname: state.nickname, boot: Entropy.number(),
       startCount: UInt32(truncatingIfNeeded: state.boots), seed: Entropy.number(),
       port: socket.port, sendsHellos: options.hello)
+    // Decibels as a factor; the lowest volume is silence.
+    let decibels = min(options.toneVolume, NodeOptions.toneVolumes.upperBound)
+    configuration.toneGain =
+      decibels > NodeOptions.toneVolumes.lowerBound
+      ? Platform.power(10, Double(decibels) / 20) : 0
     do {
       node = try Node(
         identity: state.identity, configuration: configuration, channels: state.channels,
@@ -76,7 +85,9 @@ final class Shell {
     writer = StoreWriter(directory: directory) { mailbox.post(.stored($0)) }
     node.announces = options.avahi
     if options.parrot { parrot = Parrot(me: node.me) }
-    for notice in state.notices { Log.line(notice) }
+    let audible = options.tones.map(\.rawValue)
+    node.silentTones = ToneEvent.allCases.filter { !audible.contains($0.word) }
+    for notice in state.notices { Log.error(notice) }
   }
 
   // MARK: Running
@@ -140,7 +151,7 @@ final class Shell {
     self.resolver = resolver
     try loop.add(fd: resolver.results.fd) { [unowned self] in
       resolver.results.drain { result in
-        if result.endpoints.isEmpty { Log.line("peer \(result.name): no address found") }
+        if result.endpoints.isEmpty { Log.error("peer \(result.name): no address found") }
         self.input { step in
           for endpoint in result.endpoints { self.node.addStaticPeer(endpoint, step) }
         }
@@ -160,6 +171,7 @@ final class Shell {
     server?.close()
     sound.close()
     writer.close()
+    Log.line("stopped")
   }
 
   /// Ends the loop after this input.
@@ -235,7 +247,7 @@ final class Shell {
       do {
         try discovery?.publish(instance: instance, port: socket.port, text: txt)
       } catch {
-        Log.line("mDNS record refused: \(error)")
+        Log.error("mDNS record refused: \(error)")
       }
     case .tell(let event): tell(event)
     }
@@ -282,7 +294,7 @@ final class Shell {
     case .collision: input { self.node.renewServiceRecord($0) }
     case .status(let status):
       avahiState = status == .running ? "running" : "down"
-      Log.line(status.description)
+      Log.line(status.description, [.running, .registering].contains(status) ? .info : .error)
       publish(
         .discovery(
           DiscoveryEvent(

@@ -23,7 +23,8 @@ final class Program {
 
   init(
     _ arguments: [String], state: String? = nil, input: Input = .null,
-    environment: [String: String] = [:], folder: String = "/tmp"
+    environment: [String: String] = [:], folder: String = "/tmp", output: String? = nil,
+    errors: String? = nil
   ) throws {
     var inside: [Int32] = []
     switch input {
@@ -37,6 +38,11 @@ final class Program {
     for index in 0..<2 {
       if index == 0, case .terminal(let terminal) = input {
         inside.append(fcntl(terminal.slave, F_DUPFD_CLOEXEC, 3))
+        streams.append((-1, []))
+        continue
+      }
+      if let file = index == 0 ? output : errors {
+        inside.append(open(file, O_WRONLY | O_CLOEXEC))
         streams.append((-1, []))
         continue
       }
@@ -96,6 +102,12 @@ final class Program {
       guard put > 0 else { return }
       rest.removeFirst(put)
     }
+  }
+
+  /// Reads its output no more.
+  func closeOutput() {
+    close(streams[0].descriptor)
+    streams[0].descriptor = -1
   }
 
   func endInput() {
