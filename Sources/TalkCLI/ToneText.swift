@@ -19,6 +19,7 @@ struct ToneText {
     case "limit-warning": (line, refusal) = ("the talk limit comes soon", nil)
     case "cut": (line, refusal) = ("cut: \(why)", nil)
     case "unheard": (line, refusal) = ("unheard: \(why)", ExitCode.unavailable)
+    case "came", "left": (line, refusal) = ("\(holder) \(tone.tone)", nil)
     default: (line, refusal) = (DisplayText.name(tone.tone), nil)
     }
   }

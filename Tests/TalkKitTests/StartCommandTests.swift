@@ -157,7 +157,15 @@ import Testing
   }
 
   @Test func `start at login writes a unit with its options, and stop removes it`() throws {
-    let environment = try makeSystemctl()
+    // As the manager would start it.
+    let environment = try makeSystemctl(
+      """
+      case "$2" in start)
+        setsid '\(Program.path)' run --headless --state '\(scratch.path)' \
+          \(Self.quiet.joined(separator: " ")) >/dev/null 2>&1 &
+      esac
+      exit 0
+      """)
     let start = try run(
       ["start", "--at-login", "--name", "50% $x"] + Self.quiet,
       environment: environment)
@@ -176,6 +184,7 @@ import Testing
     #expect(unit.contains("WantedBy=default.target"))
     #expect(
       asked.contains("--user daemon-reload") && asked.contains("--user enable talkaround.service"))
+    #expect(asked.contains("--user start talkaround.service"))
     let again = try run(["start", "--at-login"] + Self.quiet, environment: environment)
     #expect(again.code == 0)
     let stop = try run(["stop", "--at-login"], environment: environment)

@@ -49,4 +49,4 @@ echo "install.sh: installing Talkaround @VERSION@"
 apt update || fail 69 "apt cannot read $here/packages"
 apt install talkaround=@VERSION@ </dev/null ||
   fail 69 "apt could not install; what it said is above"
-echo "install.sh: installed. Start it with: talkaround run"
+echo "install.sh: installed. Start it with: talkaround"

@@ -1,3 +1,5 @@
+import TalkKit
+
 /// What may come next on a command line, as the completion scripts need it.
 struct CompletionGrammar {
   /// What a value or an argument may be.
@@ -15,6 +17,7 @@ struct CompletionGrammar {
       case "DIR": self = .directories
       case "DEVICE": self = .words(["pulse", "null"], orFile: true)
       case "SHELL": self = .words(CompletionCommand.shells, orFile: false)
+      case "LEVEL": self = .words(LogLevel.allCases.map(\.rawValue), orFile: false)
       case "WAV": self = .files
       default: self = name.contains("FILE") ? .files : .other
       }

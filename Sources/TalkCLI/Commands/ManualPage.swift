@@ -26,8 +26,9 @@ struct ManualPage {
         "There is no server.",
       ]) + [".PP"]
       + Self.lines([
-        "Each laptop runs a node. Without a command, talkaround shows the screen of the running",
-        "node. All commands but run ask that node, over a socket that only its user can reach.",
+        "Each laptop runs a node. Without a command, talkaround shows the node's screen, and starts",
+        "it in the background where none runs. The other commands ask the node, over a socket that",
+        "only its user can reach.",
       ])
   }
 
@@ -83,7 +84,7 @@ struct ManualPage {
         ),
         (
           "/usr/lib/systemd/user/talkaround.service",
-          "The background node, started with: systemctl --user enable --now talkaround"
+          "The background node, started from now on by: talkaround start --at-login"
         ),
         ("UDP port 41717", "The one port that a firewall must let in."),
       ]) + [".SH EXAMPLES"]

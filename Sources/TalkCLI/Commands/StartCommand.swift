@@ -13,8 +13,9 @@ enum StartCommand {
     ]
   ) { invocation, context throws(CommandError) in
     let starter = StartNode(invocation: invocation, context: context)
-    if invocation.has("--at-login") { try enable(starter, context) }
-    let outcome = try starter.ensure()
+    let atLogin = invocation.has("--at-login")
+    if atLogin { try enable(starter, context) }
+    let outcome = try starter.ensure(unitHasOptions: atLogin)
     let report = try outcome.client.ask(.status, as: StatusReport.self)
     let who =
       "\(DisplayText.member(report.node.name, id: report.node.id))  "

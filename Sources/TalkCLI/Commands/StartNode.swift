@@ -25,14 +25,15 @@ struct StartNode {
   let context: Context
 
   /// Finds or starts the node; throws why it does not start, with the last line of its log.
-  func ensure() throws(CommandError) -> Outcome {
+  /// `unitHasOptions` says that the systemd unit was just given this command line's options.
+  func ensure(unitHasOptions: Bool = false) throws(CommandError) -> Outcome {
     if let client = try existing() { return .running(client) }
     // What is wrong with profile or options is told here, before anything is started.
     let options = try RunOptions(invocation, context).options
     progress("Starting the node …")
     defer { progress("\n") }
     let unit = StartUnit(context)
-    if startOptions.isEmpty, unit.isInstalled, unit.managerAnswers() {
+    if startOptions.isEmpty || unitHasOptions, unit.isInstalled, unit.managerAnswers() {
       return .started(try start(unit))
     }
     return try startDetached(log: options.logFile)

@@ -28,7 +28,7 @@ package enum ProfileReference {
 
     | command | does |
     |---|---|
-    | `talkaround config check [NAME]` | says what is wrong: file, line, column, key, cure |
+    | `talkaround config check [FILE or NAME]` | says what is wrong: file, line, column, key, cure |
     | `talkaround config show` | what a node would use, and where each value comes from |
     | `talkaround config reference` | this article |
 

@@ -19,13 +19,13 @@ public struct MemberEvent: Codable, Hashable, Sendable {
 public struct ToneReport: Codable, Hashable, Sendable {
   /// The channel's UUID; null for the node as a whole.
   @Nullable public var channel: String?
-  /// Which: `permit`, `busy`, `queued`, `limit-warning`, `cut`, `unheard`.
+  /// Which, by the names of `NodeTone`.
   public var tone: String
   /// Why it sounded; null when the tone says all.
   @Nullable public var reason: Reason?
   /// Who speaks, for `busy` and `queued`.
   @Nullable public var holder: String?
-  /// The holder's nickname, as it gave it.
+  /// The nickname of the holder, or of who came or left, as it gave it.
   @Nullable public var name: String?
   /// Our place, for `queued`.
   @Nullable public var place: Int?

@@ -11,7 +11,7 @@ import Glibc
 final class Lab: Sendable {
   /// Its own, so that several test runs do not meet.
   let prefix: String
-  private let environment: [String: String]
+  let environment: [String: String]
 
   private let children = Children()
 
@@ -61,7 +61,7 @@ final class Lab: Sendable {
     return output.line
   }
 
-  private static let toolPath = Requirements.top.appending(path: "Tools/lab").path
+  static let toolPath = Requirements.top.appending(path: "Tools/lab").path
 
   // MARK: Programs on a host
 
