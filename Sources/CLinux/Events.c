@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -41,6 +42,8 @@ int talk_timerfd_set(int fd, uint64_t nanoseconds) {
 }
 
 void talk_name_thread(const char *name) { (void)pthread_setname_np(pthread_self(), name); }
+
+int talk_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int talk_prioritise_thread(void) {
   struct sched_param parameter = {.sched_priority = sched_get_priority_min(SCHED_RR)};

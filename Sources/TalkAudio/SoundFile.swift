@@ -92,11 +92,11 @@ import Glibc
 }
 
 /// A WAV file that is written: mono, 48 kHz, 16 bits; whole at every moment (libsndfile).
-@safe final class SoundFileWriter: Sendable {
+@safe package final class SoundFileWriter: Sendable {
   private nonisolated(unsafe) let file: OpaquePointer
 
   /// Makes the file at `path`, or empties it (sf_open).
-  init(path: String) throws(AudioFault) {
+  package init(path: String) throws(AudioFault) {
     var info = SF_INFO()
     info.samplerate = Int32(AudioLimits.sampleRate)
     info.channels = 1
@@ -109,6 +109,13 @@ import Glibc
   }
 
   deinit { unsafe sf_close(file) }
+
+  /// Appends all of `samples`; `unwritableFile` with `path` when the file cannot take them.
+  package func writeAll(_ samples: [Int16], path: String) throws(AudioFault) {
+    guard unsafe samples.withUnsafeBufferPointer({ unsafe write($0) }) else {
+      throw .unwritableFile(path: path, reason: unsafe String(cString: sf_strerror(file)))
+    }
+  }
 
   /// Appends `samples`; false when the file cannot take them (sf_write_short).
   func write(_ samples: UnsafeBufferPointer<Int16>) -> Bool {

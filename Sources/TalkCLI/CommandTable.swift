@@ -9,7 +9,9 @@ enum CommandTable {
     ] + MembersCommand.commands + TalkCommands.commands + [
       StatusCommand.command, WatchCommand.command, DevicesCommand.command, DoctorCommand.command,
       StopCommand.command, SimulateCommand.command,
-    ] + ConfigCommands.commands + BenchCommands.commands
+    ] + ConfigCommands.commands + BenchCommands.commands + [
+      CompletionCommand.command, ManualCommand.command,
+    ]
 
   /// Runs a command line (without the program's name) and returns its exit code.
   static func run(_ arguments: [String], in context: Context) -> Int32 {

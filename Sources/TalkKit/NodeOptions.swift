@@ -20,6 +20,8 @@ public struct NodeOptions: Hashable, Sendable {
   public var hello: Bool
   /// True when nobody looks: no view, all messages to standard error.
   public var headless: Bool
+  /// True when the node repeats what it hears.
+  public var parrot = false
   /// How loud tones are, in dB within `toneVolumes`; 0 is a peak 12 dB below full scale.
   public var toneVolume = 0
   /// The tones that sound.

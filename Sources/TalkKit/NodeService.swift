@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import TalkAudio
 import TalkCore
 import TalkCrypto
@@ -34,7 +34,7 @@ public final class NodeService: Sendable {
       if let state = options.state {
         path = state
       } else {
-        path = try StateDirectory.defaultPath(environment: ProcessInfo.processInfo.environment)
+        path = try StateDirectory.defaultPath(environment: Environment.places)
       }
       directory = try StateDirectory(path: path)
     } catch {

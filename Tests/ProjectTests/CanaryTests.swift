@@ -28,7 +28,7 @@ import Testing
     Case(code: "package import TalkCore\nimport TalkWire"),
     Case(code: "// import Foundation\nlet text = \"import Dispatch\""),
     Case(code: "import Glibc", path: "Sources/TalkCore/Platform.swift"),
-    Case(code: "import Foundation\nimport CLinux", path: "Sources/TalkKit/Good.swift"),
+    Case(code: "import FoundationEssentials\nimport CLinux", path: "Sources/TalkKit/Good.swift"),
   ]
 
   @Test(arguments: goodImports) func anImportOfTheTablePasses(good: Case) {

@@ -16,6 +16,10 @@ int talk_eventfd(void);
 /// Fills the buffer from getrandom(2); 0, or -1 and errno on failure.
 int talk_getrandom(void *buffer, size_t count);
 
+/// A file without a name that lives in memory while it is open (memfd_create(2)), closed on exec;
+/// -1 and errno on failure.
+int talk_memory_file(const char *name);
+
 // --- Waiting: Events.c ---
 
 /// A new epoll(7) set.

@@ -145,7 +145,7 @@ struct AttachFirstRun {
     while true {
       let parameters = ["channel": JSONValue.string(id)]
       let channel = try client.call(.channelShow, parameters, as: ChannelStatus.self)
-      for line in waiting.news(channel, at: StartProcess.now()) { terminal.show("\(line)\n") }
+      for line in waiting.news(channel, at: ChildProgram.now()) { terminal.show("\(line)\n") }
       if let here = waiting.whoHears(channel) {
         terminal.show("\(here).  Hold SPACE to talk, or press it, and again to end …\n")
         return .screen(here)
@@ -170,7 +170,7 @@ struct AttachWaiting {
   private var told: [String] = []
 
   /// Begins to wait; for an invite's answer, or for newcomers.
-  init(isJoining: Bool, at now: UInt64 = StartProcess.now()) {
+  init(isJoining: Bool, at now: UInt64 = ChildProgram.now()) {
     self.isJoining = isJoining
     began = now
   }

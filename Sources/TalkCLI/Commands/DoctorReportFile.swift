@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import TalkKit
 
 /// The file of `doctor --report`: for whoever helps from afar.
@@ -61,14 +62,14 @@ enum DoctorReportFile {
   }
 
   private static func isReport(_ path: String) -> Bool {
-    guard let file = FileHandle(forReadingAtPath: path) else { return false }
-    do {
-      // Nil at the end of the file: an empty one holds nothing to lose.
-      let start = try file.read(upToCount: heading.utf8.count)
-      return start == nil || start == Data(heading.utf8)
-    } catch {
-      return false
-    }
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    let wanted = Array(heading.utf8)
+    var start = [UInt8](repeating: 0, count: wanted.count)
+    let got = unsafe start.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress!, $0.count) }
+    // An empty file holds nothing to lose.
+    return got == 0 || got == wanted.count && start == wanted
   }
 
   /// The text: when, what, the checks, and the node's status without what tells strangers apart
@@ -88,7 +89,7 @@ enum DoctorReportFile {
     lines += examination.status.map { StatusCommand.lines(redacted($0)) } ?? ["no node answers"]
     let home = ProcessInfo.processInfo.environment["HOME"] ?? ""
     let text = lines.joined(separator: "\n") + "\n"
-    return home.count > 1 ? text.replacingOccurrences(of: home, with: "~") : text
+    return home.count > 1 ? text.replacing(home, with: "~") : text
   }
 
   private static func redacted(_ status: StatusReport) -> StatusReport {

@@ -42,7 +42,7 @@ enum JoinCommand {
   private static func wait(
     _ client: ControlClient, _ first: ChannelStatus, _ context: Context
   ) throws(CommandError) -> ChannelStatus? {
-    let began = StartProcess.now()
+    let began = ChildProgram.now()
     guard first.isJoining else { return first }
     let shows = isatty(context.error) == 1
     if shows { context.tell("joining \(DisplayText.name(first.name)) …") }
@@ -54,9 +54,9 @@ enum JoinCommand {
       if channel.status == .ready { return channel }
       if !channel.isJoining, !wasIn {
         wasIn = true
-        deadline = StartProcess.now() + settleMilliseconds
+        deadline = ChildProgram.now() + settleMilliseconds
       }
-      guard StartProcess.now() < deadline else { return wasIn ? channel : nil }
+      guard ChildProgram.now() < deadline else { return wasIn ? channel : nil }
       _ = poll(nil, 0, 50)
     }
   }

@@ -6,9 +6,16 @@ import TalkKit
 enum RunCommand {
   static let command = Command(
     "run",
-    options: [Option("--headless", help: "no screen, even on a terminal")] + RunOptions.all,
+    options: [
+      Option("--headless", help: "no screen, even on a terminal"),
+      Option("--parrot", help: "repeat what is heard: to try a microphone alone"),
+    ] + RunOptions.all,
     summary: "run the node here, with its screen on a terminal",
-    notes: ["It ends by q on the screen, SIGINT, SIGTERM, or 'talkaround stop'."]
+    notes: [
+      "It ends by q on the screen, SIGINT, SIGTERM, or 'talkaround stop'.",
+      "A parrot needs no sound devices: it has no microphone, and its loudspeaker is null unless",
+      "--playback names one.",
+    ]
   ) { invocation, context throws(CommandError) in
     let options = try options(invocation, context)
     let node: any RunnableNode
@@ -35,7 +42,23 @@ enum RunCommand {
         throw CommandError(error)
       }
     }
+    if invocation.has("--parrot") { try makeParrot(&options, invocation) }
     return options
+  }
+
+  /// A parrot hears no microphone and, unless told to, plays nothing: it stands beside a node of
+  /// the same machine.
+  private static func makeParrot(
+    _ options: inout NodeOptions, _ invocation: Invocation
+  ) throws(CommandError) {
+    guard invocation.value("--capture") == nil else {
+      throw .usage("--capture: a parrot has no microphone; leave it out")
+    }
+    options.parrot = true
+    options.tones = []
+    options.capture = "null"
+    if invocation.value("--playback") == nil { options.playback = "null" }
+    if invocation.value("--name") == nil { options.nickname = "parrot" }
   }
 
   /// Serves without a screen until a signal or `talkaround stop`.

@@ -107,7 +107,7 @@ struct StartNode {
     let program = Context.program.isEmpty ? "/proc/self/exe" : Context.program
     let before = Self.size(of: log)
     let words = nodeWords(program, log: wanted == nil ? log : nil)
-    guard let node = StartProcess.detach(words) else {
+    guard let node = ChildProgram.detach(words) else {
       throw CommandError(
         message: "\(program): cannot be started: \(unsafe String(cString: strerror(errno)))",
         exitCode: ExitCode.unavailable)
@@ -116,8 +116,8 @@ struct StartNode {
     var said: [UInt8] = []
     var code: Int32?
     let client = try wait {
-      _ = StartProcess.read(node.words, &said)
-      code = StartProcess.wait(node.process)
+      _ = ChildProgram.read(node.words, &said)
+      code = ChildProgram.wait(node.process)
       return code == nil
     }
     // Two that start at once: one of the nodes wins.
@@ -127,7 +127,7 @@ struct StartNode {
     if code == ExitCode.busy, let client = try wait(for: 2_000, while: { true }) {
       return .running(client)
     }
-    while StartProcess.read(node.words, &said), !said.isEmpty, code != nil {
+    while ChildProgram.read(node.words, &said), !said.isEmpty, code != nil {
       var polled = pollfd(fd: node.words, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&polled, 1, 0) > 0 else { break }
     }
@@ -157,12 +157,12 @@ struct StartNode {
   private func wait(
     for milliseconds: UInt64 = StartNode.patience, while goOn: () -> Bool
   ) throws(CommandError) -> ControlClient? {
-    let deadline = StartProcess.now() + milliseconds
+    let deadline = ChildProgram.now() + milliseconds
     while true {
       // Asked first, so that a node that came up just before its look is found.
       let isThere = goOn()
       if let client = try existing() { return client }
-      guard isThere, StartProcess.now() < deadline else { return nil }
+      guard isThere, ChildProgram.now() < deadline else { return nil }
       _ = poll(nil, 0, Self.stepMilliseconds)
     }
   }
@@ -197,7 +197,7 @@ struct StartNode {
     let from = max(size < start ? 0 : start, size - 4_096)
     guard lseek(number, off_t(from), SEEK_SET) >= 0 else { return [] }
     var bytes: [UInt8] = []
-    while bytes.count < 8_192, StartProcess.read(number, &bytes), bytes.count + from < size {}
+    while bytes.count < 8_192, ChildProgram.read(number, &bytes), bytes.count + from < size {}
     return bytes
   }
 

@@ -42,13 +42,13 @@ struct StartUnit {
 
   /// True when the person's systemd manager is there and answers.
   func managerAnswers() -> Bool {
-    StartProcess.run(["systemctl", "--user", "show-environment"], milliseconds: 3_000)?.code == 0
+    ChildProgram.run(["systemctl", "--user", "show-environment"], milliseconds: 3_000)?.code == 0
   }
 
   /// True while the unit runs, or is about to.
   var isActive: Bool {
     guard
-      let outcome = StartProcess.run(["systemctl", "--user", "is-active", Self.name])
+      let outcome = ChildProgram.run(["systemctl", "--user", "is-active", Self.name])
     else { return false }
     return outcome.code == 0 || outcome.output.hasPrefix("activating")
   }
@@ -58,14 +58,14 @@ struct StartUnit {
     let words = [
       "journalctl", "--user", "--unit", Self.name, "--lines=1", "--output=cat", "--no-pager",
     ]
-    let said = StartProcess.run(words).map { Array($0.output.utf8) } ?? []
+    let said = ChildProgram.run(words).map { Array($0.output.utf8) } ?? []
     return StartNode.lastLine(of: said) ?? "its log says nothing"
   }
 
   /// Runs `systemctl --user`; throws what it says when it fails.
   func systemctl(_ words: String...) throws(CommandError) {
     let command = ["systemctl", "--user"] + words
-    guard let outcome = StartProcess.run(command, milliseconds: 30_000) else {
+    guard let outcome = ChildProgram.run(command, milliseconds: 30_000) else {
       throw CommandError(
         message: "\(command.joined(separator: " ")): does not answer; look at the user's systemd",
         exitCode: ExitCode.unavailable)
@@ -121,7 +121,7 @@ struct StartUnit {
   /// is on, or unknown.
   var userWithoutLinger: String? {
     guard let user = context.environment["USER"], !user.isEmpty,
-      let outcome = StartProcess.run(
+      let outcome = ChildProgram.run(
         ["loginctl", "show-user", user, "--property=Linger", "--value"], milliseconds: 3_000),
       outcome.code == 0, outcome.output.hasPrefix("no")
     else { return nil }
@@ -190,7 +190,7 @@ struct StartUnit {
     guard number >= 0 else { return errno == ENOENT }
     defer { close(number) }
     var bytes: [UInt8] = []
-    _ = StartProcess.read(number, &bytes)
+    _ = ChildProgram.read(number, &bytes)
     return bytes.starts(with: Self.mark.utf8)
   }
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Writes values as one line of JSON that is safe to show on a terminal.
 package enum JSONLine {

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Looks at everything that talking needs, with or without a node that runs, before a channel
 /// exists too, and names what is wrong with its cure.

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import TalkCore
 import TalkCrypto
 import TalkMesh
@@ -72,7 +73,7 @@ final class DoctorGatherer {
     let kernel = unsafe uname(&system) == 0 ? Self.text(of: system.release) : ""
     let release = PortTable.text(of: "/etc/os-release").split(separator: "\n")
     let pretty = release.first { $0.hasPrefix("PRETTY_NAME=") }?.dropFirst(12)
-    let name = pretty.map { $0.trimmingCharacters(in: ["\""]) } ?? "an unknown system"
+    let name = pretty.map { $0.filter { $0 != "\"" } } ?? "an unknown system"
     facts.program.system = SafeText.escaped("\(name), Linux \(kernel)")
     facts.clock.now = Int(Date().timeIntervalSince1970)
     note(file: "/proc/self/exe", as: "this program")
@@ -105,11 +106,10 @@ final class DoctorGatherer {
     facts.state.isThere = inspection.isThere
     facts.state.faults = inspection.faults.map { fault in
       let line = fault.error.description
-      let cut = line.range(of: "; ", options: .backwards)
+      let (what, cure) = Self.parts(of: line)
       let place = fault.place.isEmpty ? "" : " (\(fault.place))"
       return DoctorFacts.State.Fault(
-        what: (cut.map { String(line[..<$0.lowerBound]) } ?? line) + place,
-        cure: cut.map { String(line[$0.upperBound...]) } ?? "restore it from a backup",
+        what: what + place, cure: cure ?? "restore it from a backup",
         loosePath: fault.looseMode, isCache: fault.isCache)
     }
     facts.state.lockHolder = inspection.lockHolder
@@ -193,12 +193,25 @@ final class DoctorGatherer {
     }
   }
 
+  /// An error's line before and behind its last "; ".
+  private static func parts(of line: String) -> (what: String, cure: String?) {
+    let parts = line.split(separator: "; ", omittingEmptySubsequences: false)
+    guard parts.count > 1, let cure = parts.last else { return (line, nil) }
+    return (parts.dropLast().joined(separator: "; "), String(cure))
+  }
+
+  /// Who we are by the password file; our number where it has no name (getpwuid(3)).
+  private static var userName: String {
+    guard let entry = unsafe getpwuid(geteuid()) else { return "\(geteuid())" }
+    return unsafe String(cString: entry.pointee.pw_name)
+  }
+
   private func gatherLogin() {
     let files = FileManager.default
     func isThere(_ path: String) -> Bool { files.fileExists(atPath: path) }
     var login = DoctorFacts.Login()
     login.hasSystemd = isThere("/run/systemd/system")
-    login.user = NSUserName()
+    login.user = Self.userName
     login.lingers = isThere("/var/lib/systemd/linger/\(login.user)")
     login.hasScreen = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
     let home = environment["HOME"] ?? ""

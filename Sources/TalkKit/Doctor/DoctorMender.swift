@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import TalkAudio
 
 /// Mends what is safe to mend and can be taken back: modes of state files, a daemon that is not
@@ -150,18 +151,11 @@ struct DoctorMender {
 
   /// Runs a program of the system's for at most ten seconds; its last words when it fails.
   private static func run(_ words: [String]) -> String? {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-    process.arguments = ["10"] + words
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    process.standardInput = FileHandle.nullDevice
-    do { try process.run() } catch { return "\(error.localizedDescription)" }
-    let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
-    process.waitUntilExit()
-    guard process.terminationStatus != 0 else { return nil }
-    let text = String(decoding: data, as: UTF8.self).split(separator: "\n").last.map(String.init)
-    return DoctorJudge.shown(text ?? "\(words[0]) ended with \(process.terminationStatus)")
+    guard let ended = ChildProgram.run(words) else {
+      return "\(words[0]) can't be started, or did not end within ten seconds"
+    }
+    guard ended.code != 0 else { return nil }
+    let text = ended.output.split(separator: "\n").last.map(String.init)
+    return DoctorJudge.shown(text ?? "\(words[0]) ended with \(ended.code)")
   }
 }

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Who has which UDP port, as /proc shows it (proc(5)).
 enum PortTable {
@@ -80,14 +81,19 @@ enum PortTable {
   }
 
   private static func program(of process: String) -> String {
-    text(of: "/proc/\(process)/comm").trimmingCharacters(in: .whitespacesAndNewlines)
+    String(text(of: "/proc/\(process)/comm").prefix { $0 != "\n" })
   }
+
+  /// More of a file is not looked at.
+  private static let textLimit = 4 << 20
 
   /// A small file as text; empty when it can't be read. Files of /proc have no size to ask for.
   static func text(of path: String) -> String {
-    guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() else {
-      return ""
-    }
-    return String(decoding: data, as: UTF8.self)
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return "" }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    while bytes.count < textLimit, ChildProgram.read(file, &bytes) {}
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

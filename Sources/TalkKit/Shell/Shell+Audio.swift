@@ -49,7 +49,9 @@ extension Shell {
     while case let wanted = sound.playback.wanted, wanted > 0 {
       let quantum = unsafe UnsafeMutableBufferPointer(
         rebasing: sound.buffer[..<min(wanted, Sound.quantum)])
+      let isVoice = parrot?.isHearing == true && node.wantsPlayback
       unsafe node.render(into: quantum, now: now)
+      if isVoice { unsafe parrot?.hear(UnsafeBufferPointer(quantum)) }
       unsafe sound.playback.write(UnsafeBufferPointer(quantum))
     }
     followDevices()
@@ -81,6 +83,7 @@ extension Shell {
         sound.playback.stop()
       }
     }
+    if parrot != nil { answerAsParrot() }
   }
 
   /// Says what became of a device, once per change.

@@ -88,6 +88,7 @@ extension Shell {
 
   /// Tells what the node told, and answers those who waited for it.
   func tell(_ event: NodeEvent) {
+    if parrot != nil { tellParrot(event) }
     switch event {
     case .floor(let id, let times): tellFloor(id, times)
     case .member(let id, let peer): tellMember(id, peer)

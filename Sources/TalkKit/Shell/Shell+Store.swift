@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import TalkCore
 import TalkMesh
 import TalkNode

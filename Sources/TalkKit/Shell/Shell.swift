@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import TalkCore
 import TalkCrypto
 import TalkDiscovery
@@ -40,6 +40,7 @@ final class Shell {
   var fileFaults: [StoreFile: StoreError] = [:]
   var savedNames: StoredNames
   var speech: Speech?
+  var parrot: Parrot?
   var avahiState = "off"
   var renames = Renames()
   var startedPeers: StoredPeers
@@ -93,6 +94,7 @@ final class Shell {
     let mailbox = inputs
     writer = StoreWriter(directory: directory) { mailbox.post(.stored($0)) }
     node.announces = options.avahi
+    if options.parrot { parrot = Parrot(me: node.me) }
     let audible = options.tones.map(\.rawValue)
     node.silentTones = ToneEvent.allCases.filter { !audible.contains($0.word) }
     for entry in state.names.entries {
@@ -138,7 +140,7 @@ final class Shell {
     try connectDiscovery()
     server = try ControlServer(
       path: ControlPath.resolve(
-        state: options.state, environment: ProcessInfo.processInfo.environment),
+        state: options.state, environment: Environment.places),
       handler: ControlBridge(inputs: inputs))
     linksChanged(networkWatch?.links ?? [])
     input { step in

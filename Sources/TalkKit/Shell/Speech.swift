@@ -32,16 +32,17 @@ final class Speech {
 
 /// Speaking a file.
 extension Shell {
-  /// Presses for a file; it runs from the grant on.
+  /// Presses for a file, on the current channel when none is named; it runs from the grant on.
   func speak(
-    _ path: String, _ floorClass: FloorClass, for client: ControlClientID,
+    _ path: String, _ floorClass: FloorClass = .normal, for client: ControlClientID,
+    on wanted: ChannelID? = nil,
     _ reply: @escaping @Sendable (ControlReply) -> Void
   ) {
     guard speech == nil else {
       return reply(
         .failure(ControlFailure(.busy, "another file is being spoken; wait for its end")))
     }
-    guard let channel = node.current else { return reply(.failure(.noChannel)) }
+    guard let channel = wanted ?? node.current else { return reply(.failure(.noChannel)) }
     switch node.floor(of: channel)?.state {
     case .ours, .requested, .queued:
       return reply(

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import TalkCore
 import TalkCrypto
 import TalkNode
@@ -67,8 +68,8 @@ struct StartState {
       Secret.wipe(&seed)
       Secret.wipe(&secret)
     }
-    let user = ProcessInfo.processInfo.environment["USER"]
-    let host = ProcessInfo.processInfo.hostName
+    let user = Environment.value("USER")
+    let host = Environment.hostName
     let name =
       nickname.flatMap(SafeText.name) ?? user.flatMap { $0 == "root" ? nil : SafeText.name($0) }
       ?? SafeText.name(host) ?? "someone"

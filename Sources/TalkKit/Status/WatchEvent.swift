@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 public import TalkCore
 
 /// One line of `talkaround watch`: what happened, when, and in which order.

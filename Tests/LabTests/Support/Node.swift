@@ -6,17 +6,21 @@ final class Node {
   let lab: Lab
   let host: String
   private let program: String
+  private let state: String
   private let options: [String]
   private(set) var process: ChildProcess
 
-  /// Starts the node, with options of `run`, and waits until it answers.
-  init(_ lab: Lab, _ host: String, options: [String] = []) throws {
+  /// Starts the node and waits until it answers; `state` is the name of its folder.
+  init(
+    _ lab: Lab, _ host: String, state: String = "talkaround", options: [String] = []
+  ) throws {
     self.lab = lab
     self.host = host
+    self.state = "\(lab.home(host))/\(state)"
     self.options = options
     program = try Requirements.talkaround()
     process = try lab.start(
-      host, Node.words(lab, host, program, ["run", "--headless"] + options))
+      host, Node.words(program, self.state, ["run", "--headless"] + options))
     try waitUntilItAnswers()
   }
 
@@ -37,14 +41,12 @@ final class Node {
   }
 
   private static func words(
-    _ lab: Lab, _ host: String, _ program: String, _ command: [String]
+    _ program: String, _ state: String, _ command: [String]
   ) -> [String] {
-    [program, "--state", "\(lab.home(host))/talkaround"] + command
+    [program, "--state", state] + command
   }
 
-  func words(_ command: [String]) -> [String] {
-    Node.words(lab, host, program, command)
-  }
+  func words(_ command: [String]) -> [String] { Node.words(program, state, command) }
 
   /// Runs a command to its end; throws what it says when it fails.
   @discardableResult func run(_ command: String..., input: String? = nil) throws -> String {

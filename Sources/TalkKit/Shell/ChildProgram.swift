@@ -1,22 +1,26 @@
-import Glibc
+package import Glibc
 
 /// Programs that we start, by posix_spawn(3).
-enum StartProcess {
+package enum ChildProgram {
   /// What a program that ran to its end said, and its exit code; minus the signal that ended it.
-  struct Outcome {
-    let code: Int32
-    let output: String
+  package struct Outcome {
+    /// The exit code, or minus the signal.
+    package let code: Int32
+    /// What it said, the first 4 KiB.
+    package let output: String
   }
 
   /// A program that goes on by itself, and where its first words are read.
-  struct Detached {
-    let process: pid_t
-    let words: Int32
+  package struct Detached {
+    /// The program.
+    package let process: pid_t
+    /// Where its standard error is read.
+    package let words: Int32
   }
 
   /// Runs `words[0]`, found by PATH, with both outputs taken in; nil when it can't be started or
   /// does not end within `milliseconds`, after which it is killed.
-  static func run(_ words: [String], milliseconds: UInt64 = 10_000) -> Outcome? {
+  package static func run(_ words: [String], milliseconds: UInt64 = 10_000) -> Outcome? {
     guard let child = spawn(words, searched: true, output: .both, ownSession: false) else {
       return nil
     }
@@ -42,7 +46,7 @@ enum StartProcess {
 
   /// Starts `words[0]`, a path, in a session of its own: it outlives us and our terminal. Its
   /// standard error comes to `words` of the result; its other streams go nowhere.
-  static func detach(_ words: [String]) -> Detached? {
+  package static func detach(_ words: [String]) -> Detached? {
     // What our caller left open, such as a lock's file, must not stay open for as long as it runs.
     for number in Int32(3)..<1_024 where fcntl(number, F_GETFD) >= 0 {
       _ = fcntl(number, F_SETFD, FD_CLOEXEC)
@@ -51,7 +55,7 @@ enum StartProcess {
   }
 
   /// Takes what has come; false at the end.
-  static func read(_ descriptor: Int32, _ bytes: inout [UInt8]) -> Bool {
+  package static func read(_ descriptor: Int32, _ bytes: inout [UInt8]) -> Bool {
     var chunk = [UInt8](repeating: 0, count: 4_096)
     let got = unsafe chunk.withUnsafeMutableBytes { buffer in
       unsafe Glibc.read(descriptor, buffer.baseAddress!, buffer.count)
@@ -62,7 +66,7 @@ enum StartProcess {
   }
 
   /// How a child ended: its exit code, or minus its signal; nil while it runs.
-  static func wait(_ process: pid_t, forEver: Bool = false) -> Int32? {
+  package static func wait(_ process: pid_t, forEver: Bool = false) -> Int32? {
     var status: Int32 = 0
     var ended = unsafe waitpid(process, &status, forEver ? 0 : WNOHANG)
     while ended < 0, errno == EINTR {
@@ -73,7 +77,7 @@ enum StartProcess {
   }
 
   /// Milliseconds on a clock that rises.
-  static func now() -> UInt64 {
+  package static func now() -> UInt64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     return UInt64(now.tv_sec) * 1_000 + UInt64(now.tv_nsec) / 1_000_000
