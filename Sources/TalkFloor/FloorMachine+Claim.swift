@@ -115,6 +115,20 @@ extension FloorMachine {
     }
   }
 
+  /// How many turns a claim leaves free below its own.
+  static let claimStep: UInt64 = 16
+
+  /// A rival to whom we gave way takes its request back: its window is ours again.
+  mutating func rivalWithdrew(_ request: UInt64, now: Instant) {
+    guard case .asking(var asking) = local, var claim = asking.claim,
+      let index = claim.rivals.firstIndex(of: request)
+    else { return }
+    claim.rivals.remove(at: index)
+    claim.until = max(now, claim.until - timers.claimWindow)
+    asking.claim = claim
+    local = .asking(asking)
+  }
+
   /// The window of our claim is over.
   mutating func endClaimWindow(now: Instant) {
     guard case .asking(var asking) = local, var claim = asking.claim else { return }
@@ -126,7 +140,9 @@ extension FloorMachine {
     let overridden = overrides(asking, now: now)
     if claim.answered || (overridden && hearsUs(now: now)), !live || overridden {
       asking.claim = nil
-      startOwnBurst(asking, now: now, above: claim.highestTurn)
+      // Above what a keeper may give itself meanwhile that hears nobody: it must not end our burst.
+      let above = max(claim.highestTurn, highestTurn) + Self.claimStep
+      startOwnBurst(asking, now: now, above: above)
       return
     }
     claim.windows += 1
@@ -212,11 +228,15 @@ extension FloorMachine {
   }
 
   /// Goes on under a turn above `turn`, by a grant to ourselves that every listener follows.
-  mutating func renumber(_ talking: Talking, above turn: UInt64, now: Instant) {
-    guard let next = newTurn(above: turn) else { return }
+  ///
+  /// False while the disk has no such turn.
+  @discardableResult
+  mutating func renumber(_ talking: Talking, above turn: UInt64, now: Instant) -> Bool {
+    guard let next = newTurn(above: turn) else { return false }
     var renewed = talking.token
     renewed.id.turn = next
     renumber(talking, to: renewed, now: now)
+    return true
   }
 
   /// Goes on under another token of ours.

@@ -62,14 +62,19 @@ extension FloorMachine {
   private mutating func meetRival(_ rival: Token, _ talking: Talking, now: Instant) -> Bool {
     guard outranks(rival, talking.token) else {
       // We stay by our class; whoever took our turn for over must see a higher one to believe it.
-      if isAhead(rival.id, of: talking.token.id) {
-        renumber(talking, above: rival.id.turn, now: now)
-      } else {
+      guard isAhead(rival.id, of: talking.token.id) else {
         objectIfStale(rival, now: now)
+        return false
       }
-      return false
+      if renumber(talking, above: rival.id.turn, now: now) { return false }
+      // Without such a turn nobody would believe us: we ask for the floor, and our class gets it.
+      return yield(to: rival, talking, now: now)
     }
-    // We stop within this frame.
+    return yield(to: rival, talking, now: now)
+  }
+
+  /// We stop within this frame.
+  private mutating func yield(to rival: Token, _ talking: Talking, now: Instant) -> Bool {
     adopt(rival, talking: true, chain: [], firstHand: true, verdict: .newer, now: now)
     emit(.send(.release(token: talking.token, lastFrame: lastFrame), to: .everyone))
     return true
@@ -159,7 +164,7 @@ extension FloorMachine {
       receiveQueue(asking: asking, token, entries, from: sender, now: now)
     case .cancel(let request, let requester, let seat):
       guard requester == sender else { return }
-      receiveCancel(request, requester, seat: seat)
+      receiveCancel(request, requester, seat: seat, now: now)
     case .deny(let request, let seat, let reason):
       receiveDeny(request, seat: seat, reason, from: sender)
     case .fence(let token): answerFence(token, from: sender, now: now)
@@ -323,9 +328,12 @@ extension FloorMachine {
       .send(.queue(asking: true, token: token, entries: []), to: .peer(token.id.holder)))
   }
 
-  private mutating func receiveCancel(_ request: UInt64, _ requester: PeerID, seat: UInt16) {
+  private mutating func receiveCancel(
+    _ request: UInt64, _ requester: PeerID, seat: UInt16, now: Instant
+  ) {
     forwards.removeAll { $0.request == request && $0.requester == requester }
     spent.note(request, of: requester, seat: seat)
+    rivalWithdrew(request, now: now)
     guard let place = queue.place(of: requester, seat: seat),
       queue.entries[place].request == request
     else { return }
