@@ -16,7 +16,7 @@ import Testing
     #expect(program.errors == "talkaround: 'talkaround bench' needs one of: floor\n")
   }
 
-  @Test(arguments: ["0", "-1", "1001", "ten", ""])
+  @Test(arguments: ["0", "-1", "1001", "ten"])
   func aWrongNumberOfSeedsIsRefused(_ seeds: String) throws {
     let program = try Program(["bench", "floor", "--seeds=\(seeds)"])
     #expect(program.end() == 64)
