@@ -23,7 +23,7 @@ extension FloorMachine {
       guard now - started >= timers.lease else { return }
       emit(
         .send(
-          .vacant(request: request.request, highestTurn: highestTurn, token: record.token),
+          .vacant(request: request.request, highestTurn: highestHeard, token: record.token),
           to: asker))
       return
     }

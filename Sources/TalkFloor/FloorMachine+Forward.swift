@@ -102,7 +102,7 @@ extension FloorMachine {
     for forward in forwards where forward.waits {
       emit(
         .send(
-          .vacant(request: forward.request, highestTurn: highestTurn, token: record.token),
+          .vacant(request: forward.request, highestTurn: highestHeard, token: record.token),
           to: .peer(forward.requester)))
     }
   }
