@@ -83,11 +83,9 @@ extension FloorMachine {
   mutating func wakeReclaim(now: Instant) {
     guard let due = reclaimAt, due <= now else { return }
     reclaimAt = nil
-    guard let current = record, current.lapsed, !current.confirmed, case .quiet = local,
-      hasQuorum, presentCount > 0
-    else { return }
-    guard queue.entries.isEmpty else {
-      // Who waits claims it.
+    guard let current = record, current.lapsed, !current.confirmed else { return }
+    guard case .quiet = local, queue.entries.isEmpty, hasQuorum, presentCount > 0 else {
+      // Who waits claims it, we too; and nobody is told anything where nobody is.
       reclaimAt = now + timers.reclaim
       return
     }
