@@ -117,7 +117,7 @@ struct SuccessorChecker: FloorChecker {
 ///
 /// A press that waits while nobody talks anywhere, its node running and its key down, ends within
 /// 3 s: in a burst, a refusal, "unheard", or somebody else's burst. A press that waits at all ends
-/// within the talk limits of a full queue.
+/// within the talk limits of a full queue. A node that lies may lie itself out of its own requests.
 struct EndingRequestChecker: FloorChecker {
   static let invariant = "L3"
   private static let bound = Duration.seconds(3)
@@ -137,7 +137,7 @@ struct EndingRequestChecker: FloorChecker {
     case .view:
       let state = truth.nodes[node]
       guard state.isAsking, state.keyDown, state.isAlive, !state.isPaused,
-        let since = asked[node], truth.talking == 0
+        !conditions.liars[node], let since = asked[node], truth.talking == 0
       else { return nil }
       let waited = seen.at - max(since, truth.silentSince)
       guard waited > Self.bound else { return nil }
