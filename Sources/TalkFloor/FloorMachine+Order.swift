@@ -22,7 +22,13 @@ extension FloorMachine {
   }
 
   /// Whether token `next` takes the place of the token of record, and why.
-  func judge(_ next: Token, talking: Bool, chain: [Grant], now: Instant) -> Verdict {
+  ///
+  /// Only who is heard itself wins by its class (`byClass`): a grant that somebody passes on, or plays
+  /// again, does not prove that its holder talks.
+  func judge(
+    _ next: Token, talking: Bool, chain: [Grant], byClass: Bool = true, now: Instant
+  ) -> Verdict {
+    let preempts = talking && byClass && next.floorClass.preempts
     // A keeper's idle token is over as a burst, and still says who keeps.
     guard !talking || over.overSince(next.id) == nil else { return .refused }
     if let member = members[next.id.holder] {
@@ -34,11 +40,10 @@ extension FloorMachine {
     guard let record else { return .newer }
     if descends(next, from: record.token, through: chain) { return .succeeds }
     guard isLive(record, now: now) else {
-      if talking, next.floorClass.preempts { return .newer }
+      if preempts { return .newer }
       return isAhead(next.id, of: record.token.id) ? .newer : .refused
     }
-    let higher = talking && next.floorClass.preempts && next.floorClass > record.token.floorClass
-    return higher ? .preempts : .refused
+    return preempts && next.floorClass > record.token.floorClass ? .preempts : .refused
   }
 
   /// Rule 4: the higher turn, or at equal turns the smaller hash.

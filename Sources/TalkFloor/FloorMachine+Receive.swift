@@ -391,6 +391,9 @@ extension FloorMachine {
       return
     }
     guard believes(newest.to.id.turn, now: now) else { return }
+    // The queue is not signed: only the two holders tell it.
+    let isTold = sender == newest.from.id.holder || sender == newest.to.id.holder
+    let entries = isTold ? entries : queue.entries.filter { $0.peer != newest.to.id.holder }
     passOnGrant(chain, entries, newest, from: sender)
     guard record?.token.id != newest.to.id else {
       takeQueue(entries, of: newest.to, now: now)
@@ -408,8 +411,19 @@ extension FloorMachine {
       renumber(talking, to: newest.to, now: now)
       return
     }
+    settle(newest, chain, entries, now: now)
+  }
+
+  /// Takes a grant that stands for what it says: to us, to another, or of the idle floor.
+  private mutating func settle(
+    _ newest: Grant, _ chain: [Grant], _ entries: [QueueEntry], now: Instant
+  ) {
     let kept = newest.request == 0
-    let verdict = judge(newest.to, talking: !kept, chain: chain, now: now)
+    var isWanted = false
+    if newest.to.id.holder == me, case .asking(let asking) = local {
+      isWanted = asking.request == newest.request && asking.seat == newest.to.id.seat
+    }
+    let verdict = judge(newest.to, talking: !kept, chain: chain, byClass: isWanted, now: now)
     guard verdict != .refused else { return }
     guard newest.to.id.holder == me else {
       adopt(
@@ -418,19 +432,17 @@ extension FloorMachine {
       passOnQueue(entries, of: newest.to, now: now)
       return
     }
-    if case .asking(let asking) = local, asking.request == newest.request,
-      asking.seat == newest.to.id.seat
-    {
-      guard let (token, chain) = risen(newest.to, chain, request: asking.request) else { return }
-      beginTalking(token, chain: chain, request: asking.request, now: now)
-      replaceQueue(with: entries, now: now)
-      emit(
-        .send(
-          .taken(token: token, talking: true, chain: chain, queue: queue.entries),
-          to: .everyone))
-    } else {
+    guard isWanted else {
       takeUnwantedGrant(newest.to, chain: chain, entries, now: now)
+      return
     }
+    guard let (token, chain) = risen(newest.to, chain, request: newest.request) else { return }
+    beginTalking(token, chain: chain, request: newest.request, now: now)
+    replaceQueue(with: entries, now: now)
+    emit(
+      .send(
+        .taken(token: token, talking: true, chain: chain, queue: queue.entries),
+        to: .everyone))
   }
 
   /// The floor came to us though nobody here wants it any more: it goes to the next, or we keep it.
