@@ -93,7 +93,12 @@ enum PortTable {
     guard file >= 0 else { return "" }
     defer { close(file) }
     var bytes: [UInt8] = []
-    while bytes.count < textLimit, ChildProgram.read(file, &bytes) {}
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while bytes.count < textLimit {
+      let got = unsafe chunk.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress!, $0.count) }
+      guard got > 0 else { break }
+      bytes += chunk[..<got]
+    }
     return String(decoding: bytes, as: UTF8.self)
   }
 }
