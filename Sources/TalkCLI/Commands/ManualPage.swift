@@ -26,9 +26,9 @@ struct ManualPage {
         "There is no server.",
       ]) + [".PP"]
       + Self.lines([
-        "Each laptop runs a node. Without a command, talkaround shows the node's screen, and starts",
-        "it in the background where none runs. The other commands ask the node, over a socket that",
-        "only its user can reach.",
+        "Each laptop runs a node. Without a command, talkaround shows the node's screen, and",
+        "starts it in the background where none runs. The other commands ask the node, over a",
+        "socket that only its user can reach.",
       ])
   }
 
