@@ -159,7 +159,9 @@ extension OnTheLab {
             "\(lab.home("h1"))/service", "run",
             "--headless", "--no-avahi",
           ])
-        try Lab.wait(seconds: 5, "no line") { node.complaints.contains("no sound server (") }
+        try Lab.wait(seconds: 5, "no line") {
+          node.complaints.contains("no sound server at unix:/nonexistent/native (")
+        }
         #expect(node.complaints.contains("systemctl --user start pulseaudio"))
         #expect(node.isRunning)
       }

@@ -33,8 +33,8 @@ extension OnTheLab {
         let similarity = Similarity(spoken: spoken, heard: heard, delays: back)
         print("parrot: \(similarity)")
         #expect(similarity.median >= 0.85, "\(similarity)")
-        #expect(similarity.headMissing == 0, "\(similarity)")
-        #expect(similarity.tailMissing == 0, "\(similarity)")
+        #expect(similarity.headMissing <= 0.1, "\(similarity)")
+        #expect(similarity.tailMissing <= 0.1, "\(similarity)")
       }
     }
   }

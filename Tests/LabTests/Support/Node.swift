@@ -77,8 +77,12 @@ final class Node {
   }
 
   func waitForFloor(_ state: String, seconds: Double = 2) throws {
-    try Lab.wait(seconds: seconds, "\(host): the floor is not \(state)") {
-      try floor().state == state
+    do {
+      try Lab.wait(seconds: seconds, "\(host): the floor is not \(state)") {
+        try floor().state == state
+      }
+    } catch let error as LabError {
+      throw LabError("\(error), it is \(try floor())")
     }
   }
 
