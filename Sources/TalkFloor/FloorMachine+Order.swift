@@ -23,8 +23,8 @@ extension FloorMachine {
 
   /// Whether token `next` takes the place of the token of record, and why.
   ///
-  /// Only who is heard itself wins by its class (`byClass`): a grant that somebody passes on, or plays
-  /// again, does not prove that its holder talks.
+  /// Only who is heard itself wins by its class (`byClass`): a grant that somebody passes on, or
+  /// plays again, does not prove that its holder talks.
   func judge(
     _ next: Token, talking: Bool, chain: [Grant], byClass: Bool = true, now: Instant
   ) -> Verdict {
