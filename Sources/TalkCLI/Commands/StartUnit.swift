@@ -42,13 +42,9 @@ struct StartUnit {
 
   /// True when the person's systemd manager is there and answers.
   func managerAnswers() -> Bool {
+    let asked = ChildProgram.run(["systemctl", "--user", "show-environment"], milliseconds: 3_000)
     // In a chroot systemctl says that it ignores the command, and ends with 0.
-    guard let runtime = context.environment["XDG_RUNTIME_DIR"],
-      unsafe access("\(runtime)/systemd/private", F_OK) == 0
-    else { return false }
-    let shown = ChildProgram.run(
-      ["systemctl", "--user", "show-environment"], milliseconds: 3_000)
-    return shown?.code == 0
+    return asked?.code == 0 && asked?.output.hasPrefix("Running in chroot") == false
   }
 
   /// True while the unit runs, or is about to.
