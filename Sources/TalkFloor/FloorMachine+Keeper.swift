@@ -112,6 +112,8 @@ extension FloorMachine {
     let audience = FloorAudience.peer(
       members[request.requester]?.present == true ? request.requester : sender)
     func deny(_ reason: DenyReason) {
+      // It may wait here from a time when it was allowed.
+      if queue.remove(request.requester, seat: request.seat) { announceQueue() }
       emit(
         .send(.deny(request: request.request, seat: request.seat, reason: reason), to: audience))
     }

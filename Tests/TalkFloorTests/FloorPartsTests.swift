@@ -328,4 +328,21 @@ import Testing
     #expect(effects(of: &machine).contains(.denied(.listenOnly)))
     #expect(machine.snapshot.state == .idle)
   }
+
+  @Test func whoIsRefusedWhileItWaitsLeavesTheQueue() {
+    var machine = strictKeeper(present: 4)
+    machine.press(floorClass: .normal, now: now)
+    let asker = identity(1).publicIdentity
+    let waiting = FloorRequest(
+      request: 1, requester: asker.peerID, seat: 0, floorClass: .priority, spread: .direct,
+      counter: 0)
+    machine.setMember(
+      asker.peerID, FloorMember(signingKey: asker.signing, classes: 0b0011))
+    machine.receive(.request(waiting), from: asker.peerID, now: now)
+    #expect(machine.snapshot.queue.map(\.peer) == [asker.peerID])
+    machine.setMember(
+      asker.peerID, FloorMember(signingKey: asker.signing, classes: 0b0001))
+    machine.receive(.request(waiting), from: asker.peerID, now: now)
+    #expect(machine.snapshot.queue.isEmpty)
+  }
 }
