@@ -8,7 +8,7 @@ package struct FloorExchange: Sendable {
   /// How many talkers count as one exchange.
   package static let limit = 4
 
-  private var talkers: [(peer: PeerID, seat: UInt16)] = []
+  private var talkers: [Speaker] = []
   private var lastEnd: Instant?
 
   /// Nobody has spoken yet.
@@ -18,8 +18,9 @@ package struct FloorExchange: Sendable {
   package mutating func begin(_ token: TokenID, hangTime: Duration, now: Instant) {
     if let lastEnd, now - lastEnd > hangTime { talkers.removeAll(keepingCapacity: true) }
     lastEnd = nil
-    talkers.removeAll { $0.peer == token.holder && $0.seat == token.seat }
-    talkers.append((token.holder, token.seat))
+    let speaker = Speaker(peer: token.holder, seat: token.seat)
+    talkers.removeAll { $0 == speaker }
+    talkers.append(speaker)
     if talkers.count > Self.limit { talkers.removeFirst() }
   }
 
@@ -28,6 +29,6 @@ package struct FloorExchange: Sendable {
 
   /// True for a talker of the running exchange.
   package func contains(_ peer: PeerID, seat: UInt16) -> Bool {
-    talkers.contains { $0.peer == peer && $0.seat == seat }
+    talkers.contains(Speaker(peer: peer, seat: seat))
   }
 }

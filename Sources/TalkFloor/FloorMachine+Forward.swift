@@ -85,15 +85,14 @@ extension FloorMachine {
   /// same way.
   mutating func noteRoute(of request: FloorRequest) {
     routes.removeAll { queue.place(of: $0.peer, seat: $0.seat) == nil }
-    guard request.spread == .forwarded,
-      !routes.contains(where: { $0.peer == request.requester && $0.seat == request.seat })
-    else { return }
-    routes.append((request.requester, request.seat))
+    let speaker = Speaker(peer: request.requester, seat: request.seat)
+    guard request.spread == .forwarded, !routes.contains(speaker) else { return }
+    routes.append(speaker)
   }
 
   /// True for a waiting talker who reached us through other members.
   func isReachedByOthers(_ entry: QueueEntry) -> Bool {
-    routes.contains { $0.peer == entry.peer && $0.seat == entry.seat }
+    routes.contains(Speaker(peer: entry.peer, seat: entry.seat))
   }
 
   /// The holder is silent here: whoever waits for it through us hears that it may claim.

@@ -6,13 +6,17 @@ import TalkWire
 extension FloorMachine {
   /// A signed grant behind the last two of `chain`.
   func extend(_ chain: [Grant], from: Token, to: Token, request: UInt64) -> [Grant] {
-    let zero = Signature64([UInt8](repeating: 0, count: 64))!
-    var grant = Grant(from: from, to: to, request: request, signature: zero)
-    guard let signature = Signature64(identity.sign(grant.signedBytes(channel: channel))) else {
+    var grant = Grant(from: from, to: to, request: request, signature: .zero)
+    grant.signature = sign(grant.signedBytes(channel: channel))
+    return chain.suffix(FloorMessage.chainLimit - 1) + [grant]
+  }
+
+  /// Our signature under a grant or a request.
+  func sign(_ bytes: [UInt8]) -> Signature64 {
+    guard let signature = Signature64(identity.sign(bytes)) else {
       preconditionFailure("an Ed25519 signature of other than 64 bytes")
     }
-    grant.signature = signature
-    return chain.suffix(FloorMessage.chainLimit - 1) + [grant]
+    return signature
   }
 
   /// Gives the floor that we hold or keep to `entry`; false when its turn can't be used yet.

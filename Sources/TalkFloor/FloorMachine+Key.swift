@@ -1,5 +1,4 @@
 package import TalkCore
-import TalkCrypto
 package import TalkWire
 
 /// The key: pressing, waiting, talking, letting go.
@@ -96,7 +95,9 @@ extension FloorMachine {
       request: asking.request, requester: me, seat: asking.seat, floorClass: asking.floorClass,
       spread: direct ? .direct : .everyone, counter: highestTurn,
       attempt: UInt16(truncatingIfNeeded: asking.sends))
-    if asking.signature == .zero { asking.signature = sign(request) }
+    if asking.signature == .zero {
+      asking.signature = sign(request.signedBytes(channel: channel))
+    }
     request.signature = asking.signature
     if let target, request.spread == .direct {
       emit(.send(.request(request), to: .peer(target)))
@@ -111,14 +112,6 @@ extension FloorMachine {
     }
     asking.sends += 1
     asking.nextSend = now + repeatGap(asking)
-  }
-
-  /// Our signature under a request, for members who pass it on.
-  private func sign(_ request: FloorRequest) -> Signature64 {
-    guard let signature = Signature64(identity.sign(request.signedBytes(channel: channel))) else {
-      preconditionFailure("an Ed25519 signature of other than 64 bytes")
-    }
-    return signature
   }
 
   /// True when our class may take the floor from the talker of record without its grant.

@@ -129,7 +129,7 @@ package struct FloorMachine {
   var forwards: [Forward] = []
   var spent = SpentRequests()
   /// Waiting talkers whose requests came by other members; no more than wait.
-  var routes: [(peer: PeerID, seat: UInt16)] = []
+  var routes: [Speaker] = []
   var nextHeartbeat: Instant?
   /// When we take back a floor that we granted and nobody used.
   var reclaimAt: Instant?
