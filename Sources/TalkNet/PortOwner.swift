@@ -3,8 +3,6 @@ import TalkCore
 
 /// The process that has a UDP port, as /proc shows it (proc(5)): for a line that names it.
 package struct PortOwner: Hashable, Sendable, CustomStringConvertible {
-  /// The most bytes that are read of a table of sockets.
-  private static let tableLimit = 4 << 20
   /// The most processes that are looked at.
   private static let processLimit = 8_192
 
@@ -28,7 +26,7 @@ package struct PortOwner: Hashable, Sendable, CustomStringConvertible {
       let folder = "/proc/\(process)/fd"
       guard names(in: folder).contains(where: { links.contains(target(of: "\(folder)/\($0)")) })
       else { continue }
-      let command = text(of: "/proc/\(process)/comm", limit: 64)
+      let command = SystemFile.text(of: "/proc/\(process)/comm")
       return PortOwner(process: process, command: command.filter { !$0.isNewline })
     }
     return nil
@@ -39,28 +37,12 @@ package struct PortOwner: Hashable, Sendable, CustomStringConvertible {
   private static func inodes(of port: UInt16, table: String) -> [Substring] {
     let digits = String(port, radix: 16, uppercase: true)
     let ending = ":" + String(repeating: "0", count: 4 - digits.count) + digits
-    return text(of: table, limit: tableLimit).split(separator: "\n").dropFirst().compactMap {
+    return SystemFile.text(of: table).split(separator: "\n").dropFirst().compactMap {
       line in
       let words = line.split(separator: " ")
       guard words.count > 9, words[1].hasSuffix(ending), words[9] != "0" else { return nil }
       return words[9]
     }
-  }
-
-  private static func text(of path: String, limit: Int) -> String {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return "" }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 16_384)
-    while bytes.count < limit {
-      let got = unsafe chunk.withUnsafeMutableBytes { buffer in
-        unsafe read(descriptor, buffer.baseAddress, buffer.count)
-      }
-      guard got > 0 else { break }
-      bytes += chunk[..<got]
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func target(of path: String) -> String {

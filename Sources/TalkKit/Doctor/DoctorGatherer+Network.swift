@@ -54,11 +54,11 @@ extension DoctorGatherer {
 
   /// Who keeps the firewall, to name the right command.
   private static func firewall() -> DoctorFacts.Air.Firewall {
-    let ufw = PortTable.text(of: "/etc/ufw/ufw.conf").split(separator: "\n")
+    let ufw = SystemFile.text(of: "/etc/ufw/ufw.conf").split(separator: "\n")
     if ufw.contains(where: { $0.lowercased() == "enabled=yes" }) { return .ufw }
     let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     let runs = processes.contains { name in
-      Int32(name) != nil && PortTable.text(of: "/proc/\(name)/comm") == "firewalld\n"
+      Int32(name) != nil && SystemFile.text(of: "/proc/\(name)/comm") == "firewalld\n"
     }
     return runs ? .firewalld : .rules
   }

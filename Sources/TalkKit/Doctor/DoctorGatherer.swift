@@ -71,7 +71,7 @@ final class DoctorGatherer {
   private func gatherProgram() {
     var system = utsname()
     let kernel = unsafe uname(&system) == 0 ? Self.text(of: system.release) : ""
-    let release = PortTable.text(of: "/etc/os-release").split(separator: "\n")
+    let release = SystemFile.text(of: "/etc/os-release").split(separator: "\n")
     let pretty = release.first { $0.hasPrefix("PRETTY_NAME=") }?.dropFirst(12)
     let name = pretty.map { $0.filter { $0 != "\"" } } ?? "an unknown system"
     facts.program.system = SafeText.escaped("\(name), Linux \(kernel)")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import TalkNet
 
 /// Who has which UDP port, as /proc shows it (proc(5)).
 enum PortTable {
@@ -11,11 +11,11 @@ enum PortTable {
 
   /// The ports of `range` that somebody has, with the process where it is ours to see.
   static func uses(of range: ClosedRange<UInt16>) -> [DoctorFacts.PortUse] {
-    let tables = ["udp", "udp6"].map { text(of: "/proc/self/net/\($0)") }
+    let tables = ["udp", "udp6"].map { SystemFile.text(of: "/proc/self/net/\($0)") }
     let entries = tables.flatMap(entries(in:)).filter { range.contains($0.port) }
     guard !entries.isEmpty else { return [] }
     let owners = owners(of: Set(entries.map(\.inode)))
-    let marks = marks(in: text(of: "/proc/self/net/unix"))
+    let marks = marks(in: SystemFile.text(of: "/proc/self/net/unix"))
     var uses: [DoctorFacts.PortUse] = []
     for entry in entries.sorted(by: { ($0.port, $0.inode) < ($1.port, $1.inode) })
     where !uses.contains(where: { $0.port == entry.port }) {
@@ -81,24 +81,6 @@ enum PortTable {
   }
 
   private static func program(of process: String) -> String {
-    String(text(of: "/proc/\(process)/comm").prefix { $0 != "\n" })
-  }
-
-  /// More of a file is not looked at.
-  private static let textLimit = 4 << 20
-
-  /// A small file as text; empty when it can't be read. Files of /proc have no size to ask for.
-  static func text(of path: String) -> String {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else { return "" }
-    defer { close(file) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while bytes.count < textLimit {
-      let got = unsafe chunk.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress!, $0.count) }
-      guard got > 0 else { break }
-      bytes += chunk[..<got]
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    String(SystemFile.text(of: "/proc/\(process)/comm").prefix { $0 != "\n" })
   }
 }
